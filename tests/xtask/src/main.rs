@@ -1,0 +1,3 @@
+//! The command behind `cargo xtask`.
+
+fn main() {}
