@@ -54,7 +54,7 @@ func (store Store) freshApplications(ctx context.Context, progress io.Writer, wa
 
 func (store Store) makeApplications(ctx context.Context, progress io.Writer, archive string) error {
 	fmt.Fprintf(progress, "making the application image from Debian %s, about a minute\n", applicationRecipe.suite)
-	rootfs := store.path(unfinished + "rootfs.tar")
+	rootfs := store.path(unfinished + "rootfs")
 	defer os.Remove(rootfs)
 	if err := applicationRecipe.bootstrap(ctx, rootfs); err != nil {
 		return err
