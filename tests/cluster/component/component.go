@@ -3,6 +3,8 @@ package component
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
@@ -31,6 +33,11 @@ var constructors = map[string]func() *cobra.Command{
 // Contains tells whether name is an upstream program of this binary.
 func Contains(name string) bool {
 	return name == "etcd" || constructors[name] != nil
+}
+
+// Names lists the upstream programs of this binary.
+func Names() []string {
+	return append([]string{"etcd"}, slices.Sorted(maps.Keys(constructors))...)
 }
 
 // Run becomes the upstream program args[0] with the arguments after it and returns its exit code.
