@@ -36,6 +36,7 @@ var applicationRecipe = recipe{
 		`ln -s prometheus-redis-exporter "$1/usr/bin/redis_exporter"`,
 		`ln -s usr/bin/redis_exporter "$1/redis_exporter"`,
 		`install -d "$1/etc/alertmanager" "$1/etc/mysql/conf.d"`,
+		`echo '!includedir /etc/mysql/conf.d/' > "$1/etc/mysql/my.cnf"`,
 		`ln -s ../prometheus/alertmanager.yml "$1/etc/alertmanager/alertmanager.yml"`,
 		`chroot "$1" useradd --system --uid 999 --user-group --no-create-home --home-dir /var/lib/mysql mysql`,
 		// Whoever a Pod runs as may write where its program does; volumes are mounted over most of them.
@@ -58,6 +59,8 @@ func (recipe recipe) arguments(out string) []string {
 		"--include=" + strings.Join(recipe.packages, ","),
 		`--aptopt=Acquire::Check-Valid-Until "false"`,
 		`--aptopt=Acquire::Check-Date "false"`,
+		"--dpkgopt=path-exclude=/usr/share/man/*",
+		"--dpkgopt=path-exclude=/usr/share/locale/*",
 	}
 	for _, hook := range recipe.hooks {
 		arguments = append(arguments, "--customize-hook="+hook)
