@@ -23,6 +23,7 @@ func TestCorefile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
+		"cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {",
 		".:53 {",
 		"    bind 10.244.3.1",
 		`        kubeconfig "/a folder/kubeconfig"`,
