@@ -3,8 +3,11 @@
 package main
 
 import (
+	"io"
 	"os"
 	"runtime"
+
+	"google.golang.org/grpc/grpclog"
 
 	"windlass.dev/cluster/component"
 	"windlass.dev/cluster/verbs"
@@ -18,5 +21,7 @@ func main() {
 	if len(os.Args) > 1 && component.Contains(os.Args[1]) {
 		os.Exit(component.Run(os.Args[1:]))
 	}
+	// What a library of this program has to say about connections is for those who wait for them, in their words.
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	os.Exit(verbs.Run(os.Args[1:], component.Names()))
 }

@@ -33,8 +33,8 @@ func Clients(node string) map[string]Subject {
 		"kube-scheduler":          {Name: "system:kube-scheduler"},
 		"kube-proxy":              {Name: "system:kube-proxy"},
 		"kubelet":                 {Name: "system:node:" + node, Groups: []string{"system:nodes"}},
-		"provisioner":             {Name: "windlass:provisioner", Groups: []string{"system:masters"}},
-		"coredns":                 {Name: "windlass:coredns", Groups: []string{"system:masters"}},
+		"provisioner":             {Name: "windlass:provisioner"},
+		"coredns":                 {Name: "windlass:coredns"},
 		"windlass-cluster":        {Name: "windlass:cluster", Groups: []string{"system:masters"}},
 	}
 }

@@ -17,19 +17,21 @@ const (
 	Scheduler         = "kube-scheduler"
 )
 
-// Components are those of the cluster's kind in the order of their start. Binary is the program that contains them all.
-func Components(cluster *state.Cluster, binary string) []process.Component {
-	components := []process.Component{
+// Store are etcd and the API server. Binary is the program that contains them. The others need to find the API server
+// ready: they end when it does not yet know what they may do.
+func Store(cluster *state.Cluster, binary string) []process.Component {
+	return []process.Component{
 		{Name: Etcd, Args: etcd(cluster, binary), Grace: 10 * time.Second},
 		{Name: APIServer, Args: apiServer(cluster, binary), Grace: 5 * time.Second, Ready: APIReady(cluster)},
 	}
-	if cluster.Kind == state.ControlPlane {
-		return components
+}
+
+// Controllers are the components that act on what the API server holds.
+func Controllers(cluster *state.Cluster, binary string) []process.Component {
+	return []process.Component{
+		{Name: ControllerManager, Args: controllerManager(cluster, binary), Grace: 5 * time.Second},
+		{Name: Scheduler, Args: scheduler(cluster, binary), Grace: 5 * time.Second},
 	}
-	return append(components,
-		process.Component{Name: ControllerManager, Args: controllerManager(cluster, binary), Grace: 5 * time.Second},
-		process.Component{Name: Scheduler, Args: scheduler(cluster, binary), Grace: 5 * time.Second},
-	)
 }
 
 // etcd does not wait for the disk: what a test cluster holds need not survive a power cut.

@@ -3,9 +3,11 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"windlass.dev/cluster/addons"
 	"windlass.dev/cluster/controlplane"
 	"windlass.dev/cluster/machine"
 	"windlass.dev/cluster/namespace"
@@ -19,13 +21,23 @@ const readyTime = 2 * time.Minute
 
 // components are all of the cluster in the order of their start.
 func (h Home) components(cluster *state.Cluster) []process.Component {
-	all := controlplane.Components(cluster, h.Binary)
+	store := controlplane.Store(cluster, h.Binary)
 	if cluster.Kind == state.ControlPlane {
-		return all
+		return store
 	}
-	all = append([]process.Component{node.ContainerRuntime(cluster)}, all...)
-	return append(all, node.Components(cluster, h.Binary)...)
+	return slices.Concat([]process.Component{node.ContainerRuntime(cluster)}, store, h.workers(cluster))
 }
+
+// workers are the components that need the API server.
+func (h Home) workers(cluster *state.Cluster) []process.Component {
+	return slices.Concat(
+		controlplane.Controllers(cluster, h.Binary),
+		node.Components(cluster, h.Binary),
+		addons.Components(cluster, h.addons()),
+	)
+}
+
+func (h Home) addons() addons.Paths { return addons.PathsIn(h.Cache, h.Binary) }
 
 // namespacesOf are the cluster's namespaces; a cluster without a node runs in the machine's own.
 func namespacesOf(cluster *state.Cluster) namespace.Set {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"windlass.dev/cluster/addons"
 	"windlass.dev/cluster/addresses"
 	"windlass.dev/cluster/certs"
 	"windlass.dev/cluster/cgroup"
@@ -120,6 +121,9 @@ func (h Home) prepareNode(cluster *state.Cluster) error {
 	if err := node.WriteConfig(cluster); err != nil {
 		return err
 	}
+	if err := addons.WriteConfig(cluster); err != nil {
+		return err
+	}
 	if err := cgroup.Make(node.Group(cluster)); err != nil {
 		return err
 	}
@@ -153,13 +157,21 @@ func (h Home) bringUp(ctx context.Context, cluster *state.Cluster) error {
 }
 
 func (h Home) bringUpKubernetes(ctx context.Context, cluster *state.Cluster) error {
-	err := h.stage("control plane", func() error {
-		return start(ctx, cluster, controlplane.Components(cluster, h.Binary)...)
+	err := h.stage("etcd and API server", func() error {
+		return start(ctx, cluster, controlplane.Store(cluster, h.Binary)...)
 	})
 	if err != nil {
 		return err
 	}
-	return h.stage("node", func() error { return start(ctx, cluster, node.Components(cluster, h.Binary)...) })
+	if !h.addons().HasDNS() {
+		fmt.Fprintf(h.Progress, "         no %s: names do not resolve in Pods\n", h.addons().CoreDNS)
+	}
+	return h.stage("controllers, node and add-ons", func() error {
+		if err := addons.Apply(ctx, cluster, h.addons()); err != nil {
+			return err
+		}
+		return start(ctx, cluster, h.workers(cluster)...)
+	})
 }
 
 // importImages imports what the cache holds, and makes the pause image when nobody did: without it no Pod starts.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"windlass.dev/cluster/lifecycle"
+	"windlass.dev/cluster/provisioner"
 )
 
 // DefaultState is where clusters live unless --state says otherwise.
@@ -57,7 +58,7 @@ func rootCommand(programs []string) *cobra.Command {
 	root.PersistentFlags().StringVar(&options.state, "state", DefaultState, "directory of all clusters' files")
 	root.PersistentFlags().StringVar(&options.cache, "cache", "", "folder with bin/ and images/ (default: windlass in the user's cache)")
 	root.AddCommand(up(options), down(options), status(options), list(options), loadImage(options),
-		stopComponent(options), startComponent(options), execNetns(options), containerPID(options))
+		stopComponent(options), startComponent(options), execNetns(options), containerPID(options), provisioner.Command())
 	return root
 }
 
