@@ -108,7 +108,7 @@ func Apply(ctx context.Context, cluster *state.Cluster, paths Paths) error {
 	}
 	objects := bytes.Join([][]byte{provisioner.Manifests(), names}, []byte("\n---\n"))
 	command := exec.CommandContext(ctx, paths.Binary, "kubectl", "apply", "--server-side", "--force-conflicts",
-		"--kubeconfig", cluster.KubeconfigOf("windlass-cluster"), "--filename", "-")
+		"--kubeconfig", cluster.KubeconfigOf("windlass-cluster"), "--cache-dir", cluster.Data("kubectl"), "--filename", "-")
 	command.Env = process.Environment(cluster.Dir)
 	command.Stdin = bytes.NewReader(objects)
 	if output, err := command.CombinedOutput(); err != nil {

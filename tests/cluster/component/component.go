@@ -4,6 +4,7 @@ package component
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,8 @@ func Names() []string {
 
 // Run becomes the upstream program args[0] with the arguments after it and returns its exit code.
 func Run(args []string) int {
+	// The user agent that a server sees and audits is taken from here.
+	os.Args = args
 	if args[0] == "etcd" {
 		etcdmain.Main(args)
 		return 0
