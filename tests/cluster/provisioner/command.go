@@ -34,7 +34,7 @@ var manifests []byte
 // storage class `standard`, and what the user `windlass:provisioner` may do.
 func Manifests() []byte { return manifests }
 
-// Command is the verb that serves claims until it is interrupted. Volumes outlive it: they are the machine's mounts,
+// Command is the verb that serves claims until it is interrupted. Volumes outlive it: they are mounts,
 // and the next one finds in the API server what it needs to know about them.
 func Command() *cobra.Command {
 	var kubeconfig, root string
@@ -109,6 +109,7 @@ func recorder(ctx context.Context, client kubernetes.Interface) record.EventReco
 func newProvisionController(ctx context.Context, client kubernetes.Interface, volumes volumes, factory informers.SharedInformerFactory) *controller.ProvisionController {
 	return controller.NewProvisionController(ctx, client, Name, volumes,
 		controller.LeaderElection(false),
+		controller.ResyncPeriod(0), // the informers have none
 		controller.RateLimiter(workqueue.NewItemExponentialFailureRateLimiter(100*time.Millisecond, 30*time.Second)),
 		controller.FailedProvisionThreshold(0),
 		controller.FailedDeleteThreshold(0),

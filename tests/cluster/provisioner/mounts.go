@@ -3,8 +3,6 @@ package provisioner
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
@@ -64,34 +62,6 @@ func remove(path string) error {
 	}
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("failed to remove the mount point of a volume: %w", err)
-	}
-	return nil
-}
-
-// Cleanup removes all volumes below root, and root. It is for a cluster whose Pods and provisioner have ended.
-func Cleanup(root string) error {
-	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(root))
-	if err != nil {
-		return fmt.Errorf("failed to list the mounts of volumes: %w", err)
-	}
-	for _, mount := range slices.Backward(mounts) {
-		if err := unix.Unmount(mount.Mountpoint, 0); err != nil {
-			return fmt.Errorf("failed to unmount volume %s: %w", mount.Mountpoint, err)
-		}
-	}
-	return removeMountPoints(root)
-}
-
-// removeMountPoints removes empty folders only: a volume that is still mounted keeps its data and is reported.
-func removeMountPoints(root string) error {
-	points, err := filepath.Glob(filepath.Join(root, "*"))
-	if err != nil {
-		return fmt.Errorf("failed to list mount points: %w", err)
-	}
-	for _, path := range append(points, root) {
-		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("failed to remove the mount point of a volume: %w", err)
-		}
 	}
 	return nil
 }

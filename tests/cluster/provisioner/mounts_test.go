@@ -41,23 +41,3 @@ func TestLifeOfAMount(t *testing.T) {
 		t.Errorf("a second attempt to remove the volume failed: %v", err)
 	}
 }
-
-func TestCleanupRemovesEverything(t *testing.T) {
-	root := filepath.Join(t.TempDir(), "volumes")
-	for _, name := range []string{"pvc-1", "pvc-2"} {
-		path := filepath.Join(root, name)
-		t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
-		if err := mount(path, resource.MustParse("1Mi")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := Cleanup(root); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(root); !os.IsNotExist(err) {
-		t.Errorf("wanted no folder for volumes, got %v", err)
-	}
-	if err := Cleanup(root); err != nil {
-		t.Errorf("a second cleanup failed: %v", err)
-	}
-}
