@@ -1,0 +1,95 @@
+//! The Go programs: the cluster's one binary and the tools beside it.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::stage::Log;
+use crate::workplace::Workplace;
+
+pub(super) const ADVICE: &str =
+    "look whether the disk has room and whether Go's module proxy can be reached";
+
+pub(super) const COREDNS: &str = "github.com/coredns/coredns";
+pub(super) const FOR_TESTS: [&str; 3] = [
+    "github.com/distribution/distribution/v3/cmd/registry",
+    "github.com/versity/versitygw/cmd/versitygw",
+    "helm.sh/helm/v4/cmd/helm",
+];
+
+/// The version that the cluster reports: the one that its go.mod requires.
+const KUBERNETES: (&str, &str) = ("1", "34");
+const KUBERNETES_PATCH: &str = "4";
+
+/// What every Go command is run with. Building, vetting and testing must agree on it, or Go
+/// compiles all of Kubernetes once for each.
+pub(crate) fn build_environment(command: &mut Command) -> &mut Command {
+    command
+        .env("CGO_ENABLED", "0")
+        .env("GOFLAGS", "-buildvcs=false -trimpath")
+}
+
+/// Builds the cluster's binary into the cache; Go itself knows what has changed.
+pub(super) fn build_cluster(workplace: &Workplace, log: &Log) -> Result<()> {
+    let mut build = build_in(&workplace.checkout().join("tests/cluster"));
+    build
+        .args(["-ldflags", &version_flags(), "-o"])
+        .arg(workplace.program("windlass-cluster"))
+        .arg(".");
+    log.run(&mut build)
+}
+
+/// Builds the maker of images into the cache.
+pub(super) fn build_image_maker(workplace: &Workplace, log: &Log) -> Result<()> {
+    let mut build = build_in(&workplace.checkout().join("tests/cluster"));
+    build
+        .arg("-o")
+        .arg(workplace.program("windlass-image"))
+        .arg("./cmd/image");
+    log.run(&mut build)
+}
+
+/// Builds the tools with these import paths into the cache, under their own names.
+pub(super) fn build_tools(workplace: &Workplace, imports: &[&str], log: &Log) -> Result<()> {
+    let mut build = build_in(&workplace.checkout().join("tests/tools"));
+    // The slash says that this is a folder, also before it exists.
+    build
+        .args(["-ldflags", "-s -w", "-o"])
+        .arg(workplace.program(""))
+        .args(imports);
+    log.run(&mut build)
+}
+
+fn build_in(module: &Path) -> Command {
+    let mut command = Command::new("go");
+    build_environment(&mut command)
+        .current_dir(module)
+        .arg("build");
+    command
+}
+
+fn version_flags() -> String {
+    let (major, minor) = KUBERNETES;
+    let package = "k8s.io/component-base/version";
+    format!(
+        "-s -w -X {package}.gitVersion=v{major}.{minor}.{KUBERNETES_PATCH} \
+         -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cluster that reports another version than it runs would make every claim about it false.
+    #[test]
+    fn the_reported_version_is_the_one_that_is_built() {
+        let (major, minor) = KUBERNETES;
+        let required = format!("k8s.io/kubernetes v{major}.{minor}.{KUBERNETES_PATCH}\n");
+        assert!(
+            include_str!("../../../cluster/go.mod").contains(&required),
+            "{required}"
+        );
+    }
+}

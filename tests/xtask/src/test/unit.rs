@@ -1,0 +1,43 @@
+//! The layer of Rust tests that need nothing but the checkout.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::binaries::TestBinary;
+use super::tally::Tally;
+use crate::stage::Log;
+use crate::workplace::Workplace;
+
+/// Runs the tests, or those whose name contains `part`, and the examples in documentation.
+pub(super) fn run(
+    workplace: &Workplace,
+    built: &[TestBinary],
+    part: Option<&str>,
+    log: &Log,
+) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for binary in built.iter().filter(|binary| !binary.on_cluster) {
+        tally = tally + binary.run(part.as_slice(), &[], log)?;
+    }
+    match part {
+        Some(_) => Ok(tally),
+        None => Ok(tally + documentation(workplace, log)?),
+    }
+}
+
+fn documentation(workplace: &Workplace, log: &Log) -> Result<Tally> {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(workplace.checkout());
+    cargo.args([
+        "test",
+        "--release",
+        "--locked",
+        "--workspace",
+        "--doc",
+        "--no-fail-fast",
+    ]);
+    let output = log.capture(&mut cargo)?;
+    log.note(&output.text)?;
+    Ok(Tally::from_rust(&output.text).or_failed(output.succeeded))
+}

@@ -1,0 +1,73 @@
+//! The two folders that everything works in: the checkout and the cache.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The checkout that is worked on and the cache that outlives it.
+#[derive(Debug)]
+pub(crate) struct Workplace {
+    checkout: PathBuf,
+    cache: PathBuf,
+}
+
+impl Workplace {
+    /// Finds both: the checkout from cargo, the cache from `XDG_CACHE_HOME` or `HOME`.
+    pub(crate) fn find() -> Result<Self> {
+        let manifest = env::var_os("CARGO_MANIFEST_DIR")
+            .map(PathBuf::from)
+            .context("failed to find the checkout: start this as `cargo xtask`")?;
+        let checkout = manifest
+            .ancestors()
+            .nth(2)
+            .context("failed to find the checkout above tests/xtask")?;
+        Ok(Self::new(checkout.to_owned(), cache_root()?))
+    }
+
+    pub(crate) fn new(checkout: PathBuf, cache: PathBuf) -> Self {
+        Self { checkout, cache }
+    }
+
+    /// The root of the checkout.
+    pub(crate) fn checkout(&self) -> &Path {
+        &self.checkout
+    }
+
+    /// The root of the cache: the same for every checkout of this user.
+    pub(crate) fn cache(&self) -> &Path {
+        &self.cache
+    }
+
+    /// A program that was built or installed into the cache.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.cache.join("bin").join(name)
+    }
+
+    /// Where the stages of `verb` leave their logs, emptied for a new run.
+    pub(crate) fn fresh_logs(&self, verb: &str) -> Result<PathBuf> {
+        let logs = self.cache.join("logs").join(verb);
+        if logs.exists() {
+            fs::remove_dir_all(&logs)
+                .with_context(|| format!("failed to empty {}", logs.display()))?;
+        }
+        fs::create_dir_all(&logs).with_context(|| format!("failed to make {}", logs.display()))?;
+        Ok(logs)
+    }
+}
+
+fn cache_root() -> Result<PathBuf> {
+    let base = match env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
+        Some(path) => PathBuf::from(path),
+        None => env::home_dir()
+            .context("failed to find a place for caches: neither XDG_CACHE_HOME nor HOME is set")?
+            .join(".cache"),
+    };
+    Ok(base.join("windlass"))
+}
+
+/// Whether this is an automatic run that decides what lands.
+pub(crate) fn in_ci() -> bool {
+    env::var_os("CI").is_some_and(|value| value == "true")
+}
