@@ -1,0 +1,143 @@
+//! Strings that hold secret values which the plugin never sees.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::wire;
+
+/// A string that the host puts together after the plan was checked. Serialises to `{"$parts": […]}`.
+///
+/// ```
+/// use windlass_sdk::Slot;
+/// let line = Slot::new().text("requirepass ").secret("my-redis-auth", "password").text("\n");
+/// assert_eq!(
+///     serde_json::to_string(&line).unwrap(),
+///     r#"{"$parts":["requirepass ",{"secret":{"name":"my-redis-auth","key":"password"}},"\n"]}"#
+/// );
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Slot {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Secret(SecretPart),
+    Random(RandomPart),
+    #[serde(untagged)]
+    Text(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct SecretPart {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    name: String,
+    key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct RandomPart {
+    id: String,
+    length: u32,
+}
+
+impl Slot {
+    /// An empty string to add parts to.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds text as it is.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.parts.push(Part::Text(text.into()));
+        self
+    }
+
+    /// Adds the value of a key of a Secret in the object's namespace.
+    #[must_use]
+    pub fn secret(mut self, name: &str, key: &str) -> Self {
+        self.parts.push(Part::Secret(SecretPart {
+            namespace: None,
+            name: name.to_owned(),
+            key: key.to_owned(),
+        }));
+        self
+    }
+
+    /// Adds the value of a key of a Secret in another namespace; needs `slots-from:NAMESPACE`.
+    #[must_use]
+    pub fn secret_from(mut self, namespace: &str, name: &str, key: &str) -> Self {
+        self.parts.push(Part::Secret(SecretPart {
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+            key: key.to_owned(),
+        }));
+        self
+    }
+
+    /// Adds `[A-Za-z0-9]` of this length, 16 to 128, made once and kept. `id` names it in the object's status.
+    #[must_use]
+    pub fn random(mut self, id: &str, length: u32) -> Self {
+        self.parts.push(Part::Random(RandomPart {
+            id: id.to_owned(),
+            length,
+        }));
+        self
+    }
+}
+
+impl Serialize for Slot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry("$parts", &self.parts)?;
+        map.end()
+    }
+}
+
+/// One argument of a Redis command: text, or text and secret values joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument(pub(crate) wire::Argument);
+
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Self(wire::Argument::Text(text.to_owned()))
+    }
+}
+
+impl From<String> for Argument {
+    fn from(text: String) -> Self {
+        Self(wire::Argument::Text(text))
+    }
+}
+
+impl Argument {
+    /// `prefix` followed by a secret value: `>` and a password in `ACL SETUSER`.
+    #[must_use]
+    pub fn secret(prefix: &str, key: wire::SecretKey) -> Self {
+        let text = wire::Part::Text(prefix.to_owned());
+        Self(wire::Argument::Parts(vec![text, wire::Part::Secret(key)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slot;
+
+    #[test]
+    fn a_random_value_is_a_part() {
+        let slot = Slot::new().random("password", 32);
+        let json = serde_json::to_string(&slot).unwrap();
+        assert_eq!(json, r#"{"$parts":[{"random":{"id":"password","length":32}}]}"#);
+    }
+
+    #[test]
+    fn text_that_looks_like_a_slot_stays_text() {
+        let slot = Slot::new().text(r#"{"secret": {"name": "x", "key": "y"}}"#);
+        let json = serde_json::to_value(&slot).unwrap();
+        assert!(json["$parts"][0].is_string());
+    }
+}
