@@ -1,0 +1,134 @@
+//! The command line. Each subcommand is one function elsewhere.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A Kubernetes operator host: what one application needs to know lives in a sandboxed plugin.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, about)]
+pub struct Arguments {
+    /// What to log: `info`, `debug`, `windlass::apply=trace`, …
+    #[arg(long, global = true, env = "WINDLASS_LOG")]
+    pub log: Option<String>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the operators whose plugins are configured.
+    Run(RunArgs),
+    /// Print the CustomResourceDefinitions that the configured plugins carry.
+    Crds(PluginArgs),
+    /// Print the roles that the host needs for what the configured plugins are granted.
+    Rbac(RbacArgs),
+    /// Show what the last rounds of an object saw, decided and did.
+    Explain(ExplainArgs),
+    /// Compile a component; the host runs this in a child process of its own.
+    #[command(name = crate::plugin::compile::SUBCOMMAND, hide = true)]
+    CompileComponent {
+        /// The component.
+        input: PathBuf,
+        /// What it is compiled to.
+        output: PathBuf,
+    },
+}
+
+/// Which plugins.
+#[derive(Debug, Args)]
+pub struct PluginArgs {
+    /// A YAML file of `Plugin` documents, or a folder of such files.
+    #[arg(long, env = "WINDLASS_PLUGINS", default_value = "/etc/windlass/plugins")]
+    pub plugins: PathBuf,
+    /// Where compiled plugins are kept; made if absent, and nobody else may write to it.
+    #[arg(long, env = "WINDLASS_CACHE", default_value = "/var/cache/windlass")]
+    pub cache: PathBuf,
+}
+
+/// `windlass run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Which plugins.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+    /// The host's own namespace: its lease and the key of its digests live there.
+    #[arg(long, env = "POD_NAMESPACE", default_value = "windlass-system")]
+    pub namespace: String,
+    /// The host's own name, unique among hosts; a random suffix is added.
+    #[arg(long, env = "POD_NAME", default_value = "windlass")]
+    pub identity: String,
+    /// How long the lease lasts without renewal: another host takes over after it, and this one stops at two
+    /// thirds of it. In seconds, at least 3.
+    #[arg(long, default_value = "15", value_parser = seconds)]
+    pub lease_duration: Duration,
+    /// Where /metrics, /healthz and /readyz are served.
+    #[arg(long, default_value = "0.0.0.0:8080")]
+    pub listen: SocketAddr,
+    /// Where `windlass explain` asks: on loopback, since it tells about all objects.
+    #[arg(long, default_value = "127.0.0.1:8081")]
+    pub listen_explain: SocketAddr,
+}
+
+/// `windlass rbac`.
+#[derive(Debug, Args)]
+pub struct RbacArgs {
+    /// Which plugins.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+    /// The namespace of the host's ServiceAccount.
+    #[arg(long, default_value = "windlass-system")]
+    pub namespace: String,
+    /// Its name.
+    #[arg(long, default_value = "windlass")]
+    pub service_account: String,
+}
+
+/// `windlass explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// KIND/NAME, such as `redis/my-redis`.
+    pub object: String,
+    /// Its namespace.
+    #[arg(long, short, default_value = "default")]
+    pub namespace: String,
+    /// The host's namespace, where its lease tells which Pod acts.
+    #[arg(long, default_value = "windlass-system")]
+    pub host_namespace: String,
+    /// Ask a host that listens here instead of the acting Pod.
+    #[arg(long)]
+    pub address: Option<SocketAddr>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: u64 = text.parse().map_err(|_| format!("\"{text}\" is not a number of seconds"))?;
+    match seconds {
+        3..=3600 => Ok(Duration::from_secs(seconds)),
+        _ => Err("a lease lasts from 3 to 3600 seconds".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_lease_too_short_to_be_renewed_is_refused() {
+        assert!(seconds("2").is_err());
+        assert!(seconds("15s").is_err());
+        assert_eq!(seconds("15"), Ok(Duration::from_secs(15)));
+    }
+}

@@ -1,0 +1,35 @@
+//! The one binary.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use windlass::args::{Arguments, Command};
+use windlass::{ask, plugin, start, telemetry};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = telemetry::start(arguments.log.as_deref()).and_then(|()| run(arguments.command));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("windlass: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    if let Command::CompileComponent { input, output } = command {
+        return plugin::compile::compile_component(&input, &output);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match command {
+            Command::Run(arguments) => start::run(arguments).await,
+            Command::Crds(arguments) => start::print_crds(&arguments).await,
+            Command::Rbac(arguments) => start::print_rbac(&arguments).await,
+            Command::Explain(arguments) => ask::explain(&arguments).await,
+            Command::CompileComponent { .. } => Ok(()),
+        }
+    })
+}

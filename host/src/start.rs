@@ -1,0 +1,276 @@
+//! From the command line to a running host: loads plugins and puts the rooms together.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::actions::Actions;
+use crate::apply::Applier;
+use crate::args::{PluginArgs, RbacArgs, RunArgs};
+use crate::cache::Cache;
+use crate::clock::{SharedClock, SystemClock};
+use crate::cluster::Cluster;
+use crate::endpoints::{self, Told};
+use crate::entropy::{SharedEntropy, SystemEntropy};
+use crate::events::Recorder;
+use crate::explain::History;
+use crate::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
+use crate::metrics::Metrics;
+use crate::plugin::compile::Compiler;
+use crate::plugin::{Loader, Operator, Plugin, PluginResource};
+use crate::query::{Databases, Network, Queries};
+use crate::reconcile::Rooms;
+use crate::run::{Host, Plugged};
+use crate::secrets::Secrets;
+use crate::status::StatusWriter;
+use crate::target::Targets;
+use crate::watch::{Allowed, Index, Watchers, wanted};
+use crate::{crds, rbac};
+
+/// The Lease that all hosts of one installation share.
+pub const LEASE: &str = "windlass";
+
+/// `windlass run`: runs until asked to stop.
+///
+/// # Errors
+/// When the cluster is not reached, no plugin can be loaded, or an address cannot be listened on.
+pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
+    let plugins = load(&arguments.plugins).await?;
+    let cluster = connect().await?;
+    let clock: SharedClock = Arc::new(SystemClock);
+    let entropy: SharedEntropy = Arc::new(SystemEntropy);
+    let settings = lease_settings(&arguments, &entropy);
+    let (keeper, lease) = LeaseKeeper::new(cluster.clone(), clock.clone(), settings);
+    let outside = Outside {
+        cluster,
+        databases: Arc::new(Network::default()),
+        clock,
+        entropy,
+        lease: lease.clone(),
+        namespace: arguments.namespace.clone(),
+    };
+    let assembled = assemble(outside, plugins)?;
+    let stop = stop_signal()?;
+    let told = assembled.told.clone();
+    let metrics = endpoints::serve(arguments.listen, told.clone(), stopped(stop.clone()));
+    let explain = endpoints::serve_explain(arguments.listen_explain, told, stopped(stop.clone()));
+    // The lease is given back only after the last round ended.
+    let (rounds_over, over) = watch::channel(false);
+    let rounds = async {
+        assembled.host.run(stopped(stop)).await;
+        let _ = rounds_over.send(true);
+        Ok(())
+    };
+    let kept = async {
+        keeper.run(stopped(over)).await;
+        Ok(())
+    };
+    tokio::try_join!(metrics, explain, rounds, kept).map(drop)
+}
+
+/// What stands outside the host, each entering at one place: a test or the simulator puts its own here.
+pub struct Outside {
+    /// The API server.
+    pub cluster: Cluster,
+    /// The databases.
+    pub databases: Arc<dyn Databases>,
+    /// Time.
+    pub clock: SharedClock,
+    /// Chance.
+    pub entropy: SharedEntropy,
+    /// Whether this host may act.
+    pub lease: LeaseGuard,
+    /// The host's own namespace.
+    pub namespace: String,
+}
+
+/// A host that is ready to run, and what its endpoints tell about.
+pub struct Assembled {
+    /// The host.
+    pub host: Host,
+    /// What is told about it.
+    pub told: Told,
+}
+
+/// Puts the rooms together and begins to watch.
+///
+/// # Errors
+/// When a plugin's description bounds a kind by something that is no label selector.
+pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assembled> {
+    let Outside { cluster, databases, clock, entropy, lease, namespace } = outside;
+    let (cache, changes) = Cache::new();
+    let watched = wanted(plugins.iter().map(|Plugged { plugin, spec }| Allowed {
+        description: plugin.description(),
+        grants: &spec.grants,
+        namespaces: &spec.namespaces,
+    }));
+    let watchers = Watchers::start(&cluster, &cache, &watched)?;
+    let secrets =
+        Arc::new(Secrets::new(cluster.clone(), cache.clone(), entropy.clone(), namespace));
+    let queries = Arc::new(Queries::new(
+        databases.clone(),
+        Targets::new(cache.clone()),
+        secrets.clone(),
+        clock.clone(),
+    ));
+    let actions = Actions::new(
+        cluster.clone(),
+        cache.clone(),
+        databases,
+        queries.clone(),
+        secrets.clone(),
+    );
+    let rooms = Rooms {
+        index: Index::default(),
+        states: watchers.states(),
+        queries,
+        applier: Applier::new(cluster.clone(), secrets.clone(), cache.clone(), entropy.clone()),
+        status: StatusWriter::new(cluster.clone(), cache.clone(), clock.clone()),
+        actions: Arc::new(actions),
+        recorder: Recorder::new(cluster.clone(), secrets.clone(), clock.clone()),
+        history: History::default(),
+        metrics: Metrics::default(),
+        cluster,
+        cache,
+        secrets,
+        clock,
+        entropy,
+        lease,
+    };
+    let told = Told {
+        metrics: rooms.metrics.clone(),
+        states: rooms.states.clone(),
+        lease: rooms.lease.clone(),
+        history: rooms.history.clone(),
+    };
+    Ok(Assembled { host: Host::new(rooms, plugins, changes, watchers), told })
+}
+
+/// `windlass crds`.
+///
+/// # Errors
+/// When a plugin cannot be loaded, or two carry different CRDs under one name.
+pub async fn print_crds(arguments: &PluginArgs) -> anyhow::Result<()> {
+    let plugins = load(arguments).await?;
+    let descriptions = plugins.iter().map(|plugged| plugged.plugin.description());
+    print!("{}", crds::yaml(descriptions)?);
+    Ok(())
+}
+
+/// `windlass rbac`.
+///
+/// # Errors
+/// When a plugin cannot be loaded.
+pub async fn print_rbac(arguments: &RbacArgs) -> anyhow::Result<()> {
+    let plugins = load(&arguments.plugins).await?;
+    let granted: Vec<_> = plugins
+        .iter()
+        .map(|Plugged { plugin, spec }| rbac::Granted {
+            name: plugin.name(),
+            description: plugin.description(),
+            grants: &spec.grants,
+            namespaces: &spec.namespaces,
+        })
+        .collect();
+    let account =
+        rbac::Account { namespace: &arguments.namespace, name: &arguments.service_account };
+    print!("{}", rbac::yaml(&granted, account)?);
+    Ok(())
+}
+
+/// Loads all configured plugins. One that cannot be loaded is told about and left out; the others run.
+async fn load(arguments: &PluginArgs) -> anyhow::Result<Vec<Plugged>> {
+    let compiler = Compiler::this_program().context("failed to find this program's own file")?;
+    let loader = Loader::new(&arguments.cache, compiler)?;
+    let mut loaded = Vec::new();
+    for resource in configured(&arguments.plugins)? {
+        match loader.load(&resource).await {
+            Ok(plugin) => loaded.push(plugged(plugin, resource)),
+            Err(error) => {
+                tracing::error!(plugin = resource.metadata.name, %error, "failed to load the plugin");
+            }
+        }
+    }
+    if loaded.is_empty() {
+        bail!("none of the plugins in {} could be loaded", arguments.plugins.display());
+    }
+    Ok(loaded)
+}
+
+fn plugged(plugin: Arc<Plugin>, resource: PluginResource) -> Plugged {
+    let missing = resource.spec.grants.missing(plugin.description());
+    if !missing.is_empty() {
+        let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
+        tracing::warn!(plugin = plugin.name(), ?missing, "the plugin asks for more than it is granted");
+    }
+    tracing::info!(plugin = plugin.name(), version = %plugin.description().version, "plugin loaded");
+    Plugged { plugin, spec: resource.spec }
+}
+
+/// The plugins of one file, or of all YAML files of a folder, by name.
+fn configured(path: &Path) -> anyhow::Result<Vec<PluginResource>> {
+    let mut resources = Vec::new();
+    for file in files(path)? {
+        resources.extend(PluginResource::read(&file)?);
+    }
+    if resources.is_empty() {
+        bail!("there is no Plugin in {}: put a YAML file with one there", path.display());
+    }
+    Ok(resources)
+}
+
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let folder = std::fs::read_dir(path)
+        .with_context(|| format!("failed to read the folder {}", path.display()))?;
+    let mut files = folder.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    Ok(files)
+}
+
+async fn connect() -> anyhow::Result<Cluster> {
+    // Fails only when a provider is installed already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = kube::Client::try_default()
+        .await
+        .context("failed to find a cluster: set KUBECONFIG, or run in a Pod with a ServiceAccount")?;
+    Ok(Cluster::new(client))
+}
+
+fn lease_settings(arguments: &RunArgs, entropy: &SharedEntropy) -> LeaseSettings {
+    let mut suffix = [0; 4];
+    entropy.fill(&mut suffix);
+    LeaseSettings {
+        namespace: arguments.namespace.clone(),
+        name: LEASE.into(),
+        identity: format!("{}_{:08x}", arguments.identity, u32::from_be_bytes(suffix)),
+        duration: arguments.lease_duration,
+    }
+}
+
+/// True once SIGTERM or SIGINT came.
+fn stop_signal() -> anyhow::Result<watch::Receiver<bool>> {
+    let (mut terminate, mut interrupt) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (sender, receiver) = watch::channel(false);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: rounds in flight may end");
+        let _ = sender.send(true);
+    });
+    Ok(receiver)
+}
+
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    // A sender that is gone has said what it had to say.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
