@@ -16,6 +16,9 @@ const PauseReference = "windlass.dev/pause:1"
 // PauseVerb is the argument with which this program becomes that process.
 const PauseVerb = "hold"
 
+// PauseArchive is the name of its archive in the store.
+const PauseArchive = "pause.tar"
+
 // Pause returns the archive of the pause image, which holds nothing but the running program, and makes it anew: the
 // program may have changed.
 func (store Store) Pause() (string, error) {
@@ -26,7 +29,7 @@ func (store Store) Pause() (string, error) {
 	if err := checkStatic(program); err != nil {
 		return "", err
 	}
-	archive := store.path("pause.tar")
+	archive := store.path(PauseArchive)
 	return archive, store.locked(func() error {
 		return writeHostArchive(archive, []hostFile{{source: program, target: "/pause"}}, Image{
 			References: []string{PauseReference},

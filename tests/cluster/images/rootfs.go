@@ -45,9 +45,9 @@ var applicationRecipe = recipe{
 	},
 }
 
-// key changes whenever the recipe does.
+// key changes whenever the recipe does, or the names that its result is given.
 func (recipe recipe) key() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", recipe))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %#v", recipe.arguments(""), catalogue))
 	return hex.EncodeToString(sum[:6])
 }
 
@@ -56,6 +56,7 @@ func (recipe recipe) key() string {
 func (recipe recipe) arguments(out string) []string {
 	arguments := []string{
 		"--variant=essential", "--format=tar",
+		"--skip=cleanup/run", // what hooks make there stays
 		"--include=" + strings.Join(recipe.packages, ","),
 		`--aptopt=Acquire::Check-Valid-Until "false"`,
 		`--aptopt=Acquire::Check-Date "false"`,
