@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"windlass.dev/cluster/images"
 	"windlass.dev/cluster/state"
 )
 
@@ -43,7 +44,25 @@ func (h Home) preflight(kind state.Kind) error {
 			return fmt.Errorf("%s is missing: apt-get install %s", tool.program, tool.debian)
 		}
 	}
+	if err := h.checkImages(); err != nil {
+		return err
+	}
 	return checkRoom(h.State, roomForNode)
+}
+
+// checkImages looks for the pause image only, without which no Pod starts.
+func (h Home) checkImages() error {
+	archives, err := h.archives()
+	if err != nil {
+		return err
+	}
+	for _, archive := range archives {
+		if filepath.Base(archive) == images.PauseArchive {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s/images has no %s: make it with `go run ./cmd/image pause --cache %s`, CGO_ENABLED=0",
+		h.Cache, images.PauseArchive, h.Cache)
 }
 
 func checkRoom(dir string, need uint64) error {

@@ -15,6 +15,7 @@ import (
 	"windlass.dev/cluster/certs"
 	"windlass.dev/cluster/cgroup"
 	"windlass.dev/cluster/controlplane"
+	"windlass.dev/cluster/images"
 	"windlass.dev/cluster/machine"
 	"windlass.dev/cluster/network"
 	"windlass.dev/cluster/node"
@@ -127,17 +128,27 @@ func (h Home) prepareNode(cluster *state.Cluster) error {
 	if err := cgroup.Make(node.Group(cluster)); err != nil {
 		return err
 	}
-	namespaces := namespacesOf(cluster)
-	keep := []string{cluster.Dir, machine.RunDir(cluster.Index), filepath.Dir(h.Binary), filepath.Join(h.Cache, "bin")}
-	for _, dir := range keep {
+	shown := h.shown(cluster)
+	for _, dir := range shown {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("failed to make a folder of the cluster: %w", err)
 		}
 	}
-	if err := namespaces.Make(keep...); err != nil {
+	namespaces := namespacesOf(cluster)
+	if err := namespaces.Make(shown); err != nil {
 		return err
 	}
 	return network.Connect(namespaces, cluster.Index, cluster.Addresses)
+}
+
+// shown are the folders that the cluster's processes see: its own, those of the programs, and at the usual place of
+// each node (where the paths of sockets are short enough) what the node keeps.
+func (h Home) shown(cluster *state.Cluster) map[string]string {
+	shown := node.Folders(cluster)
+	for _, dir := range []string{cluster.Dir, machine.RunDir(cluster.Index), filepath.Dir(h.Binary), filepath.Join(h.Cache, "bin")} {
+		shown[dir] = dir
+	}
+	return shown
 }
 
 // bringUp starts what does not run and waits until all of it works.
@@ -174,11 +185,19 @@ func (h Home) bringUpKubernetes(ctx context.Context, cluster *state.Cluster) err
 	})
 }
 
-// importImages imports what the cache holds, and makes the pause image when nobody did: without it no Pod starts.
+// importImages imports what the cache holds.
 func (h Home) importImages(ctx context.Context, cluster *state.Cluster) error {
-	archives, err := node.Archives(h.Cache)
+	archives, err := h.archives()
 	if err != nil {
 		return err
 	}
 	return node.ImportAll(ctx, cluster, archives)
+}
+
+func (h Home) archives() ([]string, error) {
+	store, err := images.OpenStore(h.Cache)
+	if err != nil {
+		return nil, err
+	}
+	return store.Archives()
 }

@@ -15,7 +15,7 @@ import (
 var hidden = []string{"/run", "/var/lib", "/var/log"}
 
 // unshare moves the calling thread into new namespaces and arranges the mounts there.
-func unshare(keep []string) error {
+func unshare(shown map[string]string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("failed to make namespaces: %w", err)
 	}
@@ -28,7 +28,7 @@ func unshare(keep []string) error {
 	if err := dropNamespaceFiles(); err != nil {
 		return err
 	}
-	kept, err := open(keep)
+	sources, err := open(shown)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func unshare(keep []string) error {
 			return fmt.Errorf("failed to hide %s: %w", dir, err)
 		}
 	}
-	return show(kept)
+	return show(sources)
 }
 
 // dropNamespaceFiles unmounts the copies of files that are bound to network namespaces. They would keep those of other
@@ -56,25 +56,29 @@ func dropNamespaceFiles() error {
 	return nil
 }
 
-// open gets hold of the paths that would be hidden, before they are.
-func open(paths []string) (map[string]*os.File, error) {
-	kept := map[string]*os.File{}
-	for _, path := range paths {
-		if !slices.ContainsFunc(hidden, func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
+// open gets hold of the machine's folders before some of them are hidden. The result is by path in the namespace.
+func open(shown map[string]string) (map[string]*os.File, error) {
+	sources := map[string]*os.File{}
+	for path, source := range shown {
+		if path == source && !isHidden(path) {
 			continue
 		}
-		file, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY, 0)
+		file, err := os.OpenFile(source, unix.O_PATH|unix.O_DIRECTORY, 0)
 		if err != nil {
 			return nil, fmt.Errorf("failed to open a folder that the cluster uses: %w", err)
 		}
-		kept[path] = file
+		sources[path] = file
 	}
-	return kept, nil
+	return sources, nil
 }
 
-// show makes the opened folders appear again at their paths.
-func show(kept map[string]*os.File) error {
-	for path, file := range kept {
+func isHidden(path string) bool {
+	return slices.ContainsFunc(hidden, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
+}
+
+// show makes the opened folders appear at their paths.
+func show(sources map[string]*os.File) error {
+	for path, file := range sources {
 		defer file.Close()
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return fmt.Errorf("failed to make %s in the mount namespace: %w", path, err)

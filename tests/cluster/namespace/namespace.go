@@ -36,9 +36,9 @@ func (s Set) Exists() bool {
 	return true
 }
 
-// Make creates both namespaces. Paths named in keep stay visible in the mount namespace, although they may lie below a
-// folder that it hides.
-func (s Set) Make(keep ...string) error {
+// Make creates both namespaces. Each key of shown is the path of a folder in the mount namespace that is the machine's
+// folder of its value, even below one that is hidden.
+func (s Set) Make(shown map[string]string) error {
 	if err := s.prepareFiles(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s Set) Make(keep ...string) error {
 	go func() {
 		// Never unlocked: the thread ends with this goroutine instead of serving others in the new namespaces.
 		runtime.LockOSThread()
-		if err := unshare(keep); err != nil {
+		if err := unshare(shown); err != nil {
 			failed <- err
 			return
 		}

@@ -45,7 +45,6 @@ func kubelet(cluster *state.Cluster, binary string) []string {
 	return []string{binary, Kubelet,
 		"--config=" + cluster.Config("kubelet.yaml"),
 		"--kubeconfig=" + cluster.KubeconfigOf(Kubelet),
-		"--root-dir=" + cluster.Data(Kubelet),
 		"--hostname-override=" + cluster.Name,
 		"--node-ip=" + cluster.Addresses.Node().String(),
 	}

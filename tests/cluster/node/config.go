@@ -22,7 +22,7 @@ var templates = template.Must(template.New("").ParseFS(templateFiles, "templates
 // values are what the templates can name, besides what the cluster offers.
 type values struct {
 	*state.Cluster
-	Socket, PauseImage, Bridge, Group, Pods, Registry string
+	Socket, PauseImage, Bridge, Group, Registry string
 }
 
 func valuesOf(cluster *state.Cluster) values {
@@ -32,8 +32,16 @@ func valuesOf(cluster *state.Cluster) values {
 		PauseImage: images.PauseReference,
 		Bridge:     network.Bridge,
 		Group:      Group(cluster),
-		Pods:       filepath.Join(filepath.Dir(cluster.Log(Kubelet)), "pods"),
 		Registry:   Registry(cluster),
+	}
+}
+
+// Folders are where the node's programs keep things: by the usual path, which they see, what it is on the machine.
+func Folders(cluster *state.Cluster) map[string]string {
+	return map[string]string{
+		"/var/lib/containerd": cluster.Data(Containerd),
+		"/var/lib/kubelet":    cluster.Data(Kubelet),
+		"/var/log/pods":       cluster.Data("pod-logs"),
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"windlass.dev/cluster/process"
 	"windlass.dev/cluster/state"
@@ -53,15 +52,6 @@ func ImportAll(ctx context.Context, cluster *state.Cluster, archives []string) e
 		}
 	}
 	return nil
-}
-
-// Archives lists the image archives in the cache.
-func Archives(cache string) ([]string, error) {
-	archives, err := filepath.Glob(filepath.Join(cache, "images", "*.tar"))
-	if err != nil {
-		return nil, fmt.Errorf("failed to list image archives: %w", err)
-	}
-	return archives, nil
 }
 
 // versionOf changes whenever the archive is written anew.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"windlass.dev/cluster/images"
 	"windlass.dev/cluster/lifecycle"
 	"windlass.dev/cluster/provisioner"
 )
@@ -50,9 +51,10 @@ func rootCommand(programs []string) *cobra.Command {
 		Short: "a real Kubernetes on this machine",
 		Long: "Makes Kubernetes clusters on this machine, each in a network namespace of its own.\n\n" +
 			"With one of these as first argument it is that program: " + strings.Join(programs, ", ") + ".",
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		SilenceUsage:       true,
+		SilenceErrors:      true,
+		DisableSuggestions: true,
+		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	options := &options{}
 	root.PersistentFlags().StringVar(&options.state, "state", DefaultState, "directory of all clusters' files")
@@ -91,9 +93,5 @@ func (o *options) cacheDir() (string, error) {
 	if o.cache != "" {
 		return filepath.Abs(o.cache)
 	}
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("failed to find the cache: %w; say where with --cache", err)
-	}
-	return filepath.Join(base, "windlass"), nil
+	return images.DefaultCache()
 }
