@@ -4,12 +4,14 @@
 //! generated modules. What each type means stands in the WIT file.
 
 /// What `bindgen!` makes of the WIT package; its shape follows wasmtime's version.
-#[allow(missing_docs, reason = "documented in wit/plugin.wit, as far as the generator carries it over")]
-pub(in crate::plugin) mod generated {
+#[allow(
+    missing_docs,
+    reason = "documented in wit/plugin.wit, as far as the generator carries it over"
+)]
+pub(super) mod generated {
     wasmtime::component::bindgen!({
         path: "../wit",
         world: "plugin",
-        imports: { default: async },
         exports: { default: async },
         additional_derives: [PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize],
     });

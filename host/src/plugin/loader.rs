@@ -1,0 +1,155 @@
+//! From a `Plugin` resource to a plugin that can be called.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+use crate::plugin::bindings::generated::PluginPre;
+use crate::plugin::call_error::Fault;
+use crate::plugin::compile::{Cache, CompileError, Compiler};
+use crate::plugin::component::{Plugin, Starter};
+use crate::plugin::configuration::{PluginResource, PluginSpec, Source};
+use crate::plugin::description::{BadDescription, Description};
+use crate::plugin::log::PluginLog;
+use crate::plugin::sandbox::{self, Sandbox};
+use crate::plugin::{engine, limits};
+
+/// The largest component that is read: interpreters are a third of it.
+const LARGEST: limits::Bytes = limits::Bytes::mebi(64);
+
+/// Why a plugin was not loaded. The text is for the cluster's owner.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The machine cannot run plugins.
+    #[error("failed to start the plugin engine: {0}")]
+    Engine(String),
+    /// Its file cannot be read.
+    #[error("failed to read the component {}: {why}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// It was not compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// It wants to reach more than `log`, or lacks what a plugin must have.
+    #[error(
+        "the component is not a plugin: {0}; a plugin imports nothing but log and exports windlass:plugin/operator"
+    )]
+    NotAPlugin(String),
+    /// It failed at being asked what it is.
+    #[error("failed to ask the plugin what it is: {0}")]
+    Describe(#[from] Fault),
+    /// It does not always describe itself in the same way.
+    #[error("the plugin describes itself in two ways: {0}")]
+    TwoDescriptions(String),
+    /// What it says about itself is wrong.
+    #[error(transparent)]
+    Description(#[from] BadDescription),
+    /// The administrator's configuration does not fit its schema.
+    #[error("the configuration does not fit the plugin: {0}")]
+    Configuration(String),
+}
+
+/// Loads plugins; one for the whole host.
+pub struct Loader {
+    engine: Engine,
+    linker: Linker<Sandbox>,
+    cache: Cache,
+}
+
+impl Loader {
+    /// Starts the engine. Compiled components are kept in `cache`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// When the machine cannot run plugins, or others may write to `cache`.
+    pub fn new(cache: &Path, compiler: Compiler) -> Result<Self, LoadError> {
+        let engine_error = |error: wasmtime::Error| LoadError::Engine(format!("{error:#}"));
+        let engine = engine::start().map_err(engine_error)?;
+        let linker = sandbox::linker(&engine).map_err(engine_error)?;
+        Ok(Self {
+            engine,
+            linker,
+            cache: Cache::open(cache, compiler)?,
+        })
+    }
+
+    /// Fetches, compiles, admits and asks a plugin what it is.
+    ///
+    /// # Errors
+    /// Names the step that failed, and why.
+    pub async fn load(&self, resource: &PluginResource) -> Result<Arc<Plugin>, LoadError> {
+        let PluginResource { metadata, spec, .. } = resource;
+        let wasm = fetch(&spec.source).await?;
+        let component = self.cache.component(&self.engine, &wasm).await?;
+        drop(wasm);
+        let component = self.admit(&component)?;
+        let log = PluginLog::new(&metadata.name, &spec.limits);
+        let starter = Starter::new(component, &spec.limits, log);
+        let description = describe(&starter).await?;
+        check_configuration(&description, spec)?;
+        Ok(Plugin::new(
+            metadata.name.clone(),
+            description,
+            spec.clone(),
+            starter,
+        ))
+    }
+
+    /// Links a component: refused by the name of the first thing it may not import.
+    fn admit(&self, component: &Component) -> Result<PluginPre<Sandbox>, LoadError> {
+        let refused = |error: wasmtime::Error| LoadError::NotAPlugin(format!("{error:#}"));
+        let linked = self.linker.instantiate_pre(component).map_err(refused)?;
+        PluginPre::new(linked).map_err(refused)
+    }
+}
+
+async fn fetch(source: &Source) -> Result<Vec<u8>, LoadError> {
+    let Source::File(path) = source;
+    let failed = |why: String| LoadError::Read {
+        path: path.clone(),
+        why,
+    };
+    let metadata = tokio::fs::metadata(path)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    if metadata.len() > LARGEST.get() as u64 {
+        return Err(failed(format!("it is larger than {LARGEST}")));
+    }
+    tokio::fs::read(path)
+        .await
+        .map_err(|error| failed(error.to_string()))
+}
+
+/// Asks two instances, since the answer must not depend on anything.
+async fn describe(starter: &Starter) -> Result<Description, LoadError> {
+    let (_, first) = starter.start().await?.describe().await?;
+    let (_, second) = starter.start().await?.describe().await?;
+    let description = Description::parse(&first)?;
+    match first == second {
+        true => Ok(description),
+        false => Err(LoadError::TwoDescriptions(description.name)),
+    }
+}
+
+fn check_configuration(description: &Description, spec: &PluginSpec) -> Result<(), LoadError> {
+    if description.config_schema.is_null() {
+        return Ok(());
+    }
+    let validator = jsonschema::validator_for(&description.config_schema)
+        .map_err(|error| LoadError::Configuration(format!("its schema is wrong: {error}")))?;
+    let config = Value::Object(spec.config.clone());
+    let mistakes: Vec<String> = validator
+        .iter_errors(&config)
+        .map(|error| format!("config{}: {error}", error.instance_path()))
+        .collect();
+    match mistakes.is_empty() {
+        true => Ok(()),
+        false => Err(LoadError::Configuration(mistakes.join("; "))),
+    }
+}
