@@ -19,7 +19,7 @@ func sharedLibraries(ctx context.Context, binary string) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("failed to list the libraries of %s: ldd: %w: %s", binary, err, complaint.String())
+		return nil, fmt.Errorf("failed to list the libraries of %s: ldd: %w: %s", binary, err, bytes.TrimSpace(complaint.Bytes()))
 	}
 	return parseLibraries(binary, string(output))
 }
