@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -69,8 +71,8 @@ func (image Host) files(ctx context.Context) ([]hostFile, error) {
 	if _, err := os.Stat(authorities); err == nil {
 		files = append(files, hostFile{authorities, authorities})
 	}
-	for source, target := range image.Files {
-		files = append(files, hostFile{source, target})
+	for _, source := range slices.Sorted(maps.Keys(image.Files)) {
+		files = append(files, hostFile{source, image.Files[source]})
 	}
 	return files, nil
 }
