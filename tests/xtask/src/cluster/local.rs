@@ -41,6 +41,12 @@ impl Local {
         workplace.program("windlass-cluster").is_file()
     }
 
+    /// Whether there is one of this name, be it half-made.
+    fn exists(&self) -> Result<bool> {
+        let names = command::capture(Command::new(&self.program).arg("list"))?;
+        Ok(names.lines().any(|name| name == self.name))
+    }
+
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.args([verb, "--name", &self.name]);
@@ -54,6 +60,9 @@ impl Cluster for Local {
     }
 
     fn stop(&self, log: &Log) -> Result<()> {
+        if !self.exists()? {
+            return log.note(&format!("there is no cluster `{}`", self.name));
+        }
         log.run(&mut self.command("down"))
     }
 

@@ -11,9 +11,9 @@ use crate::workplace::Workplace;
 pub(super) const ADVICE: &str =
     "look whether the disk has room and whether Go's module proxy can be reached";
 
-pub(super) const COREDNS: &str = "github.com/coredns/coredns";
+pub(super) const COREDNS: &str = "./coredns";
 pub(super) const FOR_TESTS: [&str; 3] = [
-    "github.com/distribution/distribution/v3/cmd/registry",
+    "./registry",
     "github.com/versity/versitygw/cmd/versitygw",
     "helm.sh/helm/v4/cmd/helm",
 ];

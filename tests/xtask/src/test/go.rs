@@ -1,4 +1,4 @@
-//! The layer of Go: vetting and tests of the cluster's module.
+//! Tests written in Go: of the cluster's packages, and of whole clusters.
 
 use std::process::Command;
 
@@ -6,16 +6,47 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::tally::Tally;
+use crate::command;
 use crate::prepare;
 use crate::stage::Log;
 use crate::workplace::Workplace;
 
-/// Vets and tests the module.
-pub(super) fn run(workplace: &Workplace, log: &Log) -> Result<Tally> {
+/// The package whose tests make clusters with the built binary.
+const ON_CLUSTERS: &str = "/integration";
+
+/// Vets and tests the packages that need no cluster.
+pub(super) fn run_units(workplace: &Workplace, log: &Log) -> Result<Tally> {
+    let listed = command::capture(in_module(workplace).args(["list", "./..."]))?;
+    let packages = listed
+        .lines()
+        .filter(|package| !package.ends_with(ON_CLUSTERS));
+    run(test(workplace).args(packages), log)
+}
+
+/// Vets and tests what makes clusters and takes them down again.
+pub(super) fn run_clusters(workplace: &Workplace, log: &Log) -> Result<Tally> {
+    let binary = workplace.program("windlass-cluster");
+    let mut go = test(workplace);
+    go.env("WINDLASS_CLUSTER_BINARY", binary)
+        .args(["-timeout", "30m"]);
+    run(go.arg(format!(".{ON_CLUSTERS}")), log)
+}
+
+fn in_module(workplace: &Workplace) -> Command {
     let mut go = Command::new("go");
     prepare::build_environment(&mut go).current_dir(workplace.checkout().join("tests/cluster"));
-    go.args(["test", "-json", "-vet=all", "-count=1", "./..."]);
-    let output = log.capture(&mut go)?;
+    go
+}
+
+/// With every check of `go vet`, which would otherwise look at the same packages once more.
+fn test(workplace: &Workplace) -> Command {
+    let mut go = in_module(workplace);
+    go.args(["test", "-json", "-vet=all", "-count=1"]);
+    go
+}
+
+fn run(go: &mut Command, log: &Log) -> Result<Tally> {
+    let output = log.capture(go)?;
     log.note(&readable(&output.text))?;
     Ok(Tally::from_go(&output.text).or_failed(output.succeeded))
 }

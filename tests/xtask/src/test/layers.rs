@@ -19,9 +19,10 @@ use crate::workplace::Workplace;
 pub(super) const BUILD: &str = "build";
 const UNIT: &str = "unit";
 const GO: &str = "go";
+const LIFE_OF_CLUSTERS: &str = "cluster: up and down";
 const CLUSTER_UP: &str = "test cluster";
-const CLUSTER: &str = "cluster";
-const CLUSTER_DOWN: &str = "cluster: the machine is as before";
+const SCENARIOS: &str = "cluster: scenarios";
+const CLUSTER_DOWN: &str = "cluster: machine as before";
 
 /// The layers of one run, and what they hand each other.
 pub(super) struct Layers<'a> {
@@ -54,22 +55,20 @@ impl<'a> Layers<'a> {
 
     pub(super) fn stages(&self) -> Vec<Stage<'_>> {
         let mut stages = Vec::new();
-        if self.plan.has(Layer::Unit) || self.cluster.is_some() {
+        if self.plan.has(Layer::Unit) || self.plan.has(Layer::Cluster) {
             stages.push(Stage::new(BUILD, |log| self.build(log)));
         }
         if let Some(cluster) = &self.cluster {
             stages.extend(prepare::local_cluster(self.workplace));
             stages.push(prepare::test_tools(self.workplace));
-            stages.extend(self.on_cluster(cluster));
+            stages.extend(self.on_clusters(cluster));
         }
         if self.plan.has(Layer::Unit) {
-            let unit = Stage::new(UNIT, |log| self.repeat(UNIT, || self.unit(log)));
-            stages.push(unit.needs(&[BUILD]));
+            stages.push(prepare::wasm_target());
+            stages.push(self.unit_stage());
         }
         if self.plan.has(Layer::Go) {
-            let go = Stage::new(GO, |log| self.repeat(GO, || go::run(self.workplace, log)));
-            // They compile the same packages: the second finds them compiled.
-            stages.push(go.after(&[prepare::CLUSTER_BINARY]));
+            stages.push(self.go_stage());
         }
         if self.plan.has(Layer::Tidy) {
             stages.extend(self.tidy());
@@ -77,19 +76,46 @@ impl<'a> Layers<'a> {
         stages
     }
 
-    fn on_cluster<'s>(&'s self, cluster: &'s TestCluster) -> [Stage<'s>; 3] {
-        [
-            Stage::new(CLUSTER_UP, |log| cluster.start(log)).needs(&prepare::FOR_LOCAL_CLUSTER),
-            Stage::new(CLUSTER, |log| {
-                self.repeat(CLUSTER, || self.scenarios(cluster, log))
-            })
-            .needs(&[BUILD, CLUSTER_UP, prepare::TOOLS])
-            // Scenarios have deadlines: they get the machine to themselves.
-            .after(&[UNIT, GO, tidy::LINTS, tidy::DEPENDENCIES]),
-            Stage::new(CLUSTER_DOWN, |log| cluster.stop(log))
-                .needs(&[CLUSTER_UP])
-                .after(&[CLUSTER]),
-        ]
+    fn unit_stage(&self) -> Stage<'_> {
+        Stage::new(UNIT, |log| self.repeat(UNIT, || self.unit(log)))
+            .needs(&[BUILD, prepare::WASM_TARGET])
+    }
+
+    fn go_stage(&self) -> Stage<'_> {
+        Stage::new(GO, |log| {
+            self.repeat(GO, || go::run_units(self.workplace, log))
+        })
+        // They compile the same packages: the second finds them compiled.
+        .after(&[prepare::CLUSTER_BINARY])
+    }
+
+    /// What runs on clusters runs last: it has deadlines and gets the machine to itself.
+    fn on_clusters<'s>(&'s self, cluster: &'s TestCluster) -> Vec<Stage<'s>> {
+        let life = Stage::new(LIFE_OF_CLUSTERS, |log| self.life_of_clusters(log))
+            .needs(&prepare::FOR_LOCAL_CLUSTER)
+            .after(&[
+                BUILD,
+                UNIT,
+                GO,
+                prepare::TOOLS,
+                tidy::LINTS,
+                tidy::DEPENDENCIES,
+            ]);
+        let up = Stage::new(CLUSTER_UP, |log| cluster.start(log))
+            .needs(&prepare::FOR_LOCAL_CLUSTER)
+            .after(&[LIFE_OF_CLUSTERS]);
+        let scenarios = Stage::new(SCENARIOS, |log| {
+            self.repeat(SCENARIOS, || self.scenarios(cluster, log))
+        })
+        .needs(&[BUILD, CLUSTER_UP, prepare::TOOLS]);
+        let down = Stage::new(CLUSTER_DOWN, |log| cluster.stop(log))
+            .needs(&[CLUSTER_UP])
+            .after(&[SCENARIOS]);
+        let whole_layer = self.plan.part.is_none().then_some(life);
+        whole_layer
+            .into_iter()
+            .chain([up, scenarios, down])
+            .collect()
     }
 
     fn tidy(&self) -> impl Iterator<Item = Stage<'_>> {
@@ -97,13 +123,16 @@ impl<'a> Layers<'a> {
             .into_iter()
             .map(|check| {
                 // Cargo lets one command build at a time: waiting for it is no work.
-                let after: &[_] = if check.name() == tidy::LINTS {
-                    &[BUILD]
-                } else {
-                    &[]
-                };
-                check.after(after)
+                match check.name() {
+                    tidy::LINTS => check.after(&[BUILD, UNIT]),
+                    _ => check,
+                }
             })
+    }
+
+    fn life_of_clusters(&self, log: &Log) -> Result<()> {
+        self.report
+            .record(LIFE_OF_CLUSTERS, go::run_clusters(self.workplace, log)?)
     }
 
     fn build(&self, log: &Log) -> Result<()> {
