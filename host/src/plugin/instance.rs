@@ -165,7 +165,7 @@ async fn within<T>(
     limits: &Limits,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> Option<wasmtime::Result<T>> {
-    tokio::time::timeout(limits.cpu * WALL_FACTOR, call)
+    tokio::time::timeout(limits.cpu.saturating_mul(WALL_FACTOR), call)
         .await
         .ok()
 }

@@ -282,6 +282,33 @@ async fn a_component_that_imports_more_than_log_is_refused_by_name() {
     assert!(error.to_string().contains("wasi:sockets/tcp"), "{error}");
 }
 
+#[tokio::test]
+async fn the_hosts_own_binary_compiles_in_a_process_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = Compiler::Child(env!("CARGO_BIN_EXE_windlass").into());
+    let loader = Loader::new(&folder.path().join("cache"), compiler).unwrap();
+    let host = Host { folder, loader };
+    let plugin = host.load(json!({})).await;
+    plugin.reconcile(&asking("empty")).await.unwrap();
+    let file = host.folder.path().join("text.wasm");
+    std::fs::write(&file, "this is text").unwrap();
+    let error = host
+        .try_load(json!({"source": {"file": file}}))
+        .await
+        .err()
+        .unwrap();
+    assert!(
+        error
+            .to_string()
+            .starts_with("failed to compile the component: "),
+        "{error}"
+    );
+    let left = std::fs::read_dir(host.folder.path().join("cache"))
+        .unwrap()
+        .count();
+    assert_eq!(left, 1, "a draft was left behind");
+}
+
 /// A component that imports an empty instance of that name, and does nothing.
 fn importing(name: &str) -> Vec<u8> {
     let length = |bytes: usize| u8::try_from(bytes).unwrap();

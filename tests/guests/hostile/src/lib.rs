@@ -4,7 +4,6 @@
 //! annotation `hostile.windlass.dev/do` names another, that one is done instead. So one instance can serve a bad
 //! object and a good one.
 
-#[allow(unsafe_code)]
 mod bindings;
 mod description;
 mod plans;
@@ -21,7 +20,7 @@ use serde_json::Value;
 
 struct Hostile;
 
-#[allow(unsafe_code)]
+#[allow(unsafe_code, unreachable_pub)]
 mod export {
     use super::Hostile;
     crate::bindings::export!(Hostile with_types_in crate::bindings);
