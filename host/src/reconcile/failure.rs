@@ -1,0 +1,55 @@
+//! Why a round did not come to its end, and who is told.
+
+use super::facts::BadNeed;
+use super::gather::GatherError;
+use crate::cluster::ClusterError;
+use crate::plan::Refused;
+use crate::plugin::{CallError, Fault};
+use crate::status::StatusError;
+
+/// Why a round ended early. Nothing after the failed stage was done.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failed {
+    /// The plugin gave no plan.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The plugin asked for what cannot be.
+    #[error("the plugin broke the contract: {0}")]
+    Need(#[from] BadNeed),
+    /// Its plan may not be carried out.
+    #[error("the plan is refused: {0}")]
+    Refused(#[from] Refused),
+    /// The API server was asked and did not do it.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The status could not be stored.
+    #[error(transparent)]
+    Status(StatusError),
+    /// Somebody else changed or removed the object meanwhile: what was decided is void.
+    #[error("the object was changed during the round")]
+    Conflict,
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        Self::Call(CallError::Fault(fault))
+    }
+}
+
+impl From<GatherError> for Failed {
+    fn from(error: GatherError) -> Self {
+        match error {
+            GatherError::Need(bad) => Self::Need(bad),
+            GatherError::Cluster { source, .. } => Self::Cluster(source),
+        }
+    }
+}
+
+impl From<StatusError> for Failed {
+    fn from(error: StatusError) -> Self {
+        match error {
+            StatusError::Conflict | StatusError::Gone => Self::Conflict,
+            other => Self::Status(other),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The round: an object, what its plugin needs to know, what it decides, and carrying that out.
+//!
+//! [`Reconciler::round`] is the whole story. What may not live here: how a thing is watched, compared, written or
+//! asked; each has its room.
+
+mod decide;
+mod deletion;
+mod effects;
+mod facts;
+mod failure;
+mod gather;
+mod memory;
+mod next;
+mod question;
+mod round;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tracing::Instrument;
+
+pub use deletion::{FINALIZER, LET_GO};
+
+use crate::actions::Actions;
+use crate::apply::Applier;
+use crate::cache::Cache;
+use crate::clock::SharedClock;
+use crate::cluster::Cluster;
+use crate::entropy::SharedEntropy;
+use crate::events::Recorder;
+use crate::explain::{self, History};
+use crate::lease::LeaseGuard;
+use crate::metrics::{Ending, Metrics, OfPlugin};
+use crate::object::{Kind, Object, ObjectKey};
+use crate::plan::{self, Call, Checked};
+use crate::plugin::bindings::Step;
+use crate::plugin::configuration::PluginSpec;
+use crate::plugin::faults::{Admission, Faults};
+use crate::plugin::{CallError, Grant, Operator};
+use crate::query::Queries;
+use crate::queue::{Next, Reason, ReconcileRequest};
+use crate::secrets::Secrets;
+use crate::status::StatusWriter;
+use crate::watch::{Index, States};
+use deletion::Stage;
+use failure::Failed;
+use gather::Gatherer;
+use memory::Memories;
+use round::{Done, Round};
+
+/// The rooms that rounds of all plugins share.
+#[derive(Clone)]
+pub struct Rooms {
+    /// The API server.
+    pub cluster: Cluster,
+    /// What is known of it.
+    pub cache: Cache,
+    /// Who asked about what.
+    pub index: Index,
+    /// Which kinds can be asked about.
+    pub states: States,
+    /// Questions to databases.
+    pub queries: Arc<Queries>,
+    /// Secret values.
+    pub secrets: Arc<Secrets>,
+    /// Children.
+    pub applier: Applier,
+    /// Status.
+    pub status: StatusWriter,
+    /// Everything else that a plan may do.
+    pub actions: Arc<Actions>,
+    /// Events.
+    pub recorder: Recorder,
+    /// Time.
+    pub clock: SharedClock,
+    /// Chance.
+    pub entropy: SharedEntropy,
+    /// Whether this host may act.
+    pub lease: LeaseGuard,
+    /// What rounds saw, decided and did.
+    pub history: History,
+    /// Figures about the host.
+    pub metrics: Metrics,
+}
+
+/// Runs the rounds of one plugin's objects.
+pub struct Reconciler {
+    plugin: Arc<dyn Operator>,
+    spec: PluginSpec,
+    config: String,
+    owned: Vec<Kind>,
+    rooms: Rooms,
+    gatherer: Gatherer,
+    faults: Mutex<Faults>,
+    memories: Memories,
+    /// Begins the names of this host's rounds.
+    prefix: String,
+    rounds: AtomicU64,
+}
+
+impl Reconciler {
+    /// For `plugin` under `spec`.
+    pub fn new(plugin: Arc<dyn Operator>, spec: PluginSpec, rooms: Rooms) -> Self {
+        let own = |grant: &Grant| match grant {
+            Grant::Own(kind) => Some(kind.clone()),
+            _ => None,
+        };
+        let gatherer = Gatherer {
+            cluster: rooms.cluster.clone(),
+            cache: rooms.cache.clone(),
+            index: rooms.index.clone(),
+            states: rooms.states.clone(),
+            grants: spec.grants.clone(),
+            namespaces: spec.namespaces.clone(),
+            queries: rooms.queries.clone(),
+            secrets: rooms.secrets.clone(),
+        };
+        let mut prefix = [0; 3];
+        rooms.entropy.fill(&mut prefix);
+        Self {
+            config: serde_json::Value::Object(spec.config.clone()).to_string(),
+            owned: spec.grants.iter().filter_map(own).collect(),
+            faults: Mutex::default(),
+            memories: Memories::default(),
+            prefix: prefix.iter().map(|byte| format!("{byte:02x}")).collect(),
+            rounds: AtomicU64::new(0),
+            plugin,
+            spec,
+            rooms,
+            gatherer,
+        }
+    }
+
+    /// One round of one object; says when the next one is due.
+    pub async fn round(&self, request: &ReconcileRequest) -> Next {
+        let Some(object) = self.rooms.cache.get(&request.object) else {
+            return self.forget(request);
+        };
+        if let Some(wait) = self.held_back(&object) {
+            return Next::After(wait, Reason::Retry("its plugin was at fault several times".into()));
+        }
+        let mut round = self.begin(request, object);
+        let span = tracing::info_span!(
+            "round",
+            plugin = self.plugin.name(),
+            object = %request.object,
+            reason = %request.reason,
+            round = round.record.id,
+        );
+        let begun = tokio::time::Instant::now();
+        let next = async {
+            let ended = self.stages(&mut round).await;
+            self.follow_up(&mut round, ended).await
+        };
+        let next = next.instrument(span).await;
+        self.finish(round, begun.elapsed());
+        next
+    }
+
+    /// The stages of a round, in order. An error ends it: nothing after the stage that failed is done.
+    async fn stages(&self, round: &mut Round<'_>) -> Result<Done, Failed> {
+        let call = match deletion::stage(&round.object, self.finalizes(&round.object.key.kind)) {
+            Stage::Leaving => return Ok(Done::default()),
+            Stage::LetGo => return self.let_go(round).await,
+            _ if round::is_paused(&round.object) => return self.pause(round).await,
+            Stage::Alive => Call::Reconcile,
+            Stage::Finalizing => Call::Finalize,
+        };
+        let decided = self.decide(round, call).await?;
+        let plan = self.check(round, decided.plan, call)?;
+        self.hold(round, call).await?;
+        let mut done = self.carry_out(round, &plan, decided.gathered).await?;
+        if plan.finalized() {
+            done = self.let_go(round).await?;
+        }
+        Ok(done)
+    }
+
+    /// Whether a plugin that was at fault is not to be asked about this object yet.
+    fn held_back(&self, object: &Object) -> Option<Duration> {
+        let since_boot = self.rooms.clock.since_boot();
+        match self.faults().admit(&object.key, object.generation, since_boot) {
+            Admission::Go => None,
+            Admission::Wait(wait) => Some(wait),
+        }
+    }
+
+    fn begin<'a>(&'a self, request: &'a ReconcileRequest, object: Arc<Object>) -> Round<'a> {
+        let number = self.rounds.fetch_add(1, Ordering::Relaxed);
+        let now = self.rooms.clock.now();
+        let record = explain::Round {
+            id: format!("{}-{number}", self.prefix),
+            at: now,
+            reason: request.reason.to_string(),
+            resource_version: object.resource_version.clone(),
+            generation: object.generation,
+            ..explain::Round::default()
+        };
+        let memory = self.memories.borrow(&request.object, &object.uid);
+        Round { request, object, memory, interests: Vec::new(), now, record }
+    }
+
+    fn check(
+        &self,
+        round: &mut Round<'_>,
+        plan: crate::plugin::bindings::Plan,
+        call: Call,
+    ) -> Result<Checked, Failed> {
+        let plan = plan::check(plan, call, &round.object, &self.spec.grants)?;
+        round.record.plan = Some(effects::planned(&plan));
+        let slots = plan.slot_sources().into_iter().map(crate::watch::Interest::Object).collect();
+        let asker = &round.request.object;
+        let mut whom =
+            gather::For { owner: &round.object, asker, interests: &mut round.interests };
+        self.gatherer.note(&mut whom, slots);
+        self.rooms.index.keep_only(asker, &round.interests);
+        Ok(plan)
+    }
+
+    /// Makes sure that an object whose plugin wants to be asked on deletion does not go without.
+    async fn hold(&self, round: &mut Round<'_>, call: Call) -> Result<(), Failed> {
+        if call == Call::Finalize || !self.finalizes(&round.object.key.kind) {
+            return Ok(());
+        }
+        let Rooms { cluster, cache, .. } = &self.rooms;
+        let held = deletion::hold(&round.object, cluster, cache).await.map_err(conflict)?;
+        if let Some(held) = held {
+            round.record.changed.push("finalizer added".into());
+            round.object = Arc::new(held);
+        }
+        Ok(())
+    }
+
+    async fn let_go(&self, round: &mut Round<'_>) -> Result<Done, Failed> {
+        let Rooms { cluster, cache, .. } = &self.rooms;
+        deletion::release(&round.object, cluster, cache).await.map_err(conflict)?;
+        round.record.changed.push("finalizer removed".into());
+        Ok(Done { changed: true, gone: true, ..Done::default() })
+    }
+
+    fn forget(&self, request: &ReconcileRequest) -> Next {
+        let object = &request.object;
+        self.rooms.index.forget(object);
+        self.rooms.history.forget(object);
+        if let Some(uid) = self.memories.forget(object) {
+            self.rooms.recorder.forget(&uid);
+        }
+        self.faults().cleared(object);
+        Next::Never
+    }
+
+    /// Forgets what was remembered of all objects: another host may have acted meanwhile.
+    pub fn forget_all(&self) {
+        self.memories.clear();
+    }
+
+    fn finalizes(&self, kind: &Kind) -> bool {
+        let serves = &self.plugin.description().serves;
+        serves.iter().any(|served| served.kind == *kind && served.finalizes)
+    }
+
+    fn finish(&self, mut round: Round<'_>, took: Duration) {
+        round.record.took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let of = OfPlugin { plugin: self.plugin.name().to_owned() };
+        self.rooms.metrics.round_seconds.get_or_create(&of).observe(took.as_secs_f64());
+        self.rooms.history.push(&round.request.object, round.record);
+    }
+
+    fn measure_call(&self, took: Duration, step: &Result<Step, CallError>) {
+        let plugin = self.plugin.name().to_owned();
+        let result = match step {
+            Ok(Step::Plan(_)) => "plan",
+            Ok(Step::Need(_)) => "need",
+            Err(CallError::Invalid(_)) => "invalid",
+            Err(CallError::Transient(_)) => "transient",
+            Err(CallError::Fault(fault)) => fault.reason(),
+        };
+        let metrics = &self.rooms.metrics;
+        metrics.calls.get_or_create(&Ending { plugin: plugin.clone(), result }).inc();
+        metrics.call_seconds.get_or_create(&OfPlugin { plugin }).observe(took.as_secs_f64());
+    }
+
+    /// The plugin's faults, for the Plugin.
+    pub fn faults(&self) -> MutexGuard<'_, Faults> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The plugin.
+    pub fn plugin(&self) -> &dyn Operator {
+        &*self.plugin
+    }
+
+    /// What the administrator said about it.
+    pub fn spec(&self) -> &PluginSpec {
+        &self.spec
+    }
+
+    /// All objects that it serves, as far as they are known.
+    pub fn objects(&self) -> Vec<Arc<ObjectKey>> {
+        let everything = kube::core::Selector::default();
+        let serves = self.plugin.description().serves.iter();
+        let listed = serves.flat_map(|served| self.rooms.cache.list(&served.kind, None, &everything));
+        listed
+            .filter(|object| self.is_inside(&object.key))
+            .map(|object| Arc::new(object.key.clone()))
+            .collect()
+    }
+
+    fn is_inside(&self, object: &ObjectKey) -> bool {
+        let namespaces = &self.spec.namespaces;
+        let inside = |namespace: &String| namespaces.contains(namespace);
+        namespaces.is_empty() || object.namespace.as_ref().is_some_and(inside)
+    }
+}
+
+/// A write under a version that is no longer current is a conflict like that of the status.
+fn conflict(error: crate::cluster::ClusterError) -> Failed {
+    match error.is_conflict() {
+        true => Failed::Conflict,
+        false => Failed::Cluster(error),
+    }
+}
