@@ -1,1 +1,28 @@
-//! The Redis plugin.
+//! Redis with one primary and replicas, as a Windlass plugin.
+//!
+//! Start at [`reconcile`]: it asks, [`observe`] turns the answers into a view, [`decide`] decides, [`plan`] orders
+//! what is to be done, [`build`] makes the children and [`report`] the status. README.md lists the states and rules.
+
+pub mod build;
+pub mod cluster;
+pub mod component;
+pub mod decide;
+mod failover;
+mod foreign;
+mod forming;
+mod grants;
+mod live;
+pub mod names;
+pub mod observe;
+pub mod plan;
+mod planned;
+mod quantity;
+pub mod reconcile;
+mod refusals;
+mod report;
+mod serving;
+pub mod settings;
+pub mod spec;
+pub mod status;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,168 @@
+//! While the primary takes writes: who is in sync, who follows, and what else is to be done.
+
+use std::collections::BTreeSet;
+
+use crate::decide::{Command, Decision, State, Wish};
+use crate::live;
+use crate::observe::{PodView, Server, ServerView, View};
+use crate::planned;
+use crate::status::{Member, Primary, Record};
+
+/// The bound on lag in seconds: `min-replicas-max-lag`.
+const LAG: u64 = 3;
+/// So long after a change of primary its replicas may take to link up and stay in sync, in milliseconds.
+const YOUNG: u64 = 5_000;
+/// A Redis that is silent for so long is frozen: its Pod is replaced.
+const FROZEN: u64 = 60_000;
+/// The setting that bounds split brain.
+pub const MIN_REPLICAS: &str = "min-replicas-to-write";
+
+/// The primary takes writes.
+pub fn serve(
+    wish: &Wish<'_>,
+    view: &View,
+    primary: &Primary,
+    server: &ServerView,
+    decision: &mut Decision,
+) {
+    decision.state = State::Serving;
+    decision.record.missed_since = None;
+    let current = follow_closely(view, primary, server);
+    keep_in_sync(view, primary, server, &current, decision);
+    remember_history(view, primary, server, &current, decision);
+    announce(view, primary, decision);
+    if !planned::under_way(view) {
+        point_at_primary(view, primary, decision);
+    }
+    decision.commands.extend(mark(view, primary, &view.record));
+    live::converge(wish, view, decision);
+    planned::plan(wish, view, primary, server, decision);
+    replace_frozen(view, primary, server, decision);
+}
+
+/// Replicas that follow closely: seen from both ends of the link.
+fn follow_closely(view: &View, primary: &Primary, server: &ServerView) -> BTreeSet<Member> {
+    let Some(ip) = view.pods.get(&primary.pod).and_then(|pod| pod.ip.as_deref()) else {
+        return BTreeSet::new();
+    };
+    let close = view.others(&primary.pod).filter_map(|pod| {
+        let replica = pod.staying()?;
+        let whole = replica.is_whole() && replica.replid == server.replid;
+        let close = replica.hears(ip, LAG) && is_fed(pod, server);
+        (whole && close).then(|| replica.member(&pod.name))
+    });
+    close.collect()
+}
+
+/// Whether the primary feeds this Pod and had its acknowledgement within the bound.
+fn is_fed(pod: &PodView, server: &ServerView) -> bool {
+    let feed = pod.ip.as_ref().and_then(|ip| server.feeds.get(ip));
+    feed.is_some_and(|feed| feed.online && feed.lag <= LAG)
+}
+
+/// Keeps the list of replicas that may be promoted, and the primary's bound in step with it.
+///
+/// The last one lost: the empty list is stored first (nothing may be promoted), then the primary is freed to write
+/// alone. The first one regained: the primary is bound first, and the list is stored once that was seen.
+fn keep_in_sync(
+    view: &View,
+    primary: &Primary,
+    server: &ServerView,
+    current: &BTreeSet<Member>,
+    decision: &mut Decision,
+) {
+    let recorded = &view.record.in_sync;
+    let kept = recorded.iter().filter(|member| stays(view, primary, server, member));
+    let members: Vec<Member> =
+        current.iter().chain(kept).cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    let bound = server.settings.get(MIN_REPLICAS).is_some_and(|number| number != "0");
+    let wanted = !members.is_empty();
+    if bound != wanted {
+        decision.commands.push(Command::Guard(server.target(&primary.pod), u8::from(wanted)));
+    }
+    let first_regained = recorded.is_empty() && wanted && !bound;
+    if !first_regained {
+        decision.record.in_sync = members;
+    }
+}
+
+/// Whether a member that is not seen following closely stays one: the operator alone does not reach it, or the
+/// primary is new and the link is still to come.
+fn stays(view: &View, primary: &Primary, server: &ServerView, member: &Member) -> bool {
+    let Some(pod) = view.pods.get(&member.pod).filter(|pod| !pod.terminating) else {
+        return false;
+    };
+    match &pod.server {
+        Server::Answers(run) => {
+            run.run_id == member.run_id && view.now < primary.since + YOUNG && !run.is_primary()
+        }
+        Server::Silent(_) | Server::Unasked => is_fed(pod, server),
+    }
+}
+
+/// Takes over the primary's new history once a replica has it: until then replicas of the old one count.
+fn remember_history(
+    view: &View,
+    primary: &Primary,
+    server: &ServerView,
+    current: &BTreeSet<Member>,
+    decision: &mut Decision,
+) {
+    let young = view.now < primary.since + YOUNG;
+    let awaited = young && current.is_empty() && !decision.record.in_sync.is_empty();
+    if let Some(record) = decision.record.primary.as_mut().filter(|_| !awaited) {
+        record.replid.clone_from(&server.replid);
+    }
+}
+
+/// Events of what became of replicas and the primary.
+fn announce(view: &View, primary: &Primary, decision: &mut Decision) {
+    let labelled = view.pods.get(&primary.pod).and_then(|pod| pod.role);
+    if labelled != Some(crate::names::Role::Primary) {
+        decision.note("PrimaryReady", format!("{} takes writes", primary.pod));
+    }
+    let names = |members: &[Member]| -> BTreeSet<String> {
+        members.iter().map(|member| member.pod.clone()).collect()
+    };
+    let (before, after) = (names(&view.record.in_sync), names(&decision.record.in_sync));
+    for pod in after.difference(&before) {
+        decision.note("ReplicaInSync", format!("{pod} follows {} closely", primary.pod));
+    }
+    for pod in before.difference(&after) {
+        decision.warn("ReplicaBehind", format!("{pod} no longer follows {} closely", primary.pod));
+    }
+}
+
+/// Everybody who answers and follows somebody else, or nobody, is pointed at the primary.
+fn point_at_primary(view: &View, primary: &Primary, decision: &mut Decision) {
+    let Some(ip) = view.pods.get(&primary.pod).and_then(|pod| pod.ip.clone()) else {
+        return;
+    };
+    for pod in view.others(&primary.pod) {
+        if let Some(server) = pod.staying().filter(|it| !it.loading && !it.follows(&ip)) {
+            decision.commands.push(Command::Follow(server.target(&pod.name), ip.clone()));
+        }
+    }
+}
+
+/// What the primary's volume should say and does not, for a Redis that is made again from kept volumes.
+pub fn mark(view: &View, primary: &Primary, record: &Record) -> Option<Command> {
+    let volume = view.volumes.get(&primary.pod)?;
+    let (epoch, aof) = (record.epoch, record.boots_with_aof.unwrap_or_default());
+    let differs = volume.epoch != Some(epoch) || volume.aof != Some(aof);
+    let pod = primary.pod.clone();
+    differs.then_some(Command::Mark { pod, epoch, aof })
+}
+
+/// A replica that neither the operator nor the primary hears from is frozen.
+fn replace_frozen(view: &View, primary: &Primary, server: &ServerView, decision: &mut Decision) {
+    let frozen = view.others(&primary.pod).find(|pod| {
+        let long = |since: u64| view.now >= since + FROZEN;
+        let silent = matches!(pod.server, Server::Silent(since) if long(since));
+        silent && !pod.terminating && pod.running_since.is_some_and(long) && !is_fed(pod, server)
+    });
+    if let Some(pod) = frozen {
+        decision.warn("PodReplaced", format!("replacing {}: its Redis has not answered for 60 s", pod.name));
+        decision.commands.push(Command::Replace(pod.name.clone()));
+    }
+}
