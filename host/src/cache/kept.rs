@@ -20,7 +20,7 @@ pub fn is_secret(kind: &Kind) -> bool {
 }
 
 /// `object` as far as the cache keeps it.
-pub fn kept(mut object: Object) -> Object {
+pub(super) fn kept(mut object: Object) -> Object {
     if is_metadata_only(&object.key.kind) {
         object.json = metadata_text(&object);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::core::{Expression, Selector};
 
 /// Where an object is: its namespace, then its name. This is also the order of every list.
-pub type Place = (Option<String>, String);
+pub(super) type Place = (Option<String>, String);
 
 /// Places by the values of one label key.
 type Values = HashMap<String, BTreeSet<Arc<Place>>>;

@@ -43,7 +43,6 @@ impl Reconciler {
             undecided: pruned.undecided(),
             trouble: trouble(&applied, &pruned),
             requeue_after: plan.requeue_after(),
-            gone: false,
         })
     }
 

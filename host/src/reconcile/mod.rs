@@ -236,7 +236,7 @@ impl Reconciler {
         let Rooms { cluster, cache, .. } = &self.rooms;
         deletion::release(&round.object, cluster, cache).await.map_err(conflict)?;
         round.record.changed.push("finalizer removed".into());
-        Ok(Done { changed: true, gone: true, ..Done::default() })
+        Ok(Done { changed: true, ..Done::default() })
     }
 
     fn forget(&self, request: &ReconcileRequest) -> Next {

@@ -38,8 +38,6 @@ pub(super) struct Done {
     pub(super) trouble: Option<String>,
     /// Look again after this long.
     pub(super) requeue_after: Option<Duration>,
-    /// The object is let go.
-    pub(super) gone: bool,
 }
 
 /// Whether a person stopped the rounds of this object.

@@ -1,0 +1,11 @@
+//! Whole hosts against a real API server without nodes: watch, queue, round, children, status, deletion.
+//!
+//! They want the kubeconfig of a control plane in `WINDLASS_TEST_KUBECONFIG`; `cargo xtask test` makes one. Each test
+//! has a namespace of its own, a host that serves only that, and an operator whose decisions it writes itself.
+
+mod deletion;
+mod facts;
+mod faults;
+mod operator;
+mod steady;
+mod world;

@@ -1,0 +1,248 @@
+//! A namespace, a host that serves it, and what a test does and sees in it.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::client::{Body, ClientBuilder};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tower::util::MapRequestLayer;
+use windlass::clock::{SharedClock, SystemClock};
+use windlass::cluster::Cluster;
+use windlass::entropy::SystemEntropy;
+use windlass::explain::{History, Round};
+use windlass::lease::LeaseGuard;
+use windlass::object::Kind;
+use windlass::plugin::configuration::PluginSpec;
+use windlass::query::Network;
+use windlass::run::Plugged;
+use windlass::start::{Outside, assemble};
+
+use crate::operator::{GRANTS, Scripted, crds};
+
+/// How long anything may take to come true: long, since machines are slow and nothing here measures time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long nothing may happen for silence to be believed.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// A namespace of its own, and people who act in it.
+pub(crate) struct World {
+    client: Client,
+    pub(crate) namespace: String,
+}
+
+/// A host that runs beside the test.
+pub(crate) struct RunningHost {
+    writes: Arc<Mutex<Vec<String>>>,
+    history: History,
+    stop: Option<oneshot::Sender<()>>,
+    running: JoinHandle<()>,
+}
+
+impl World {
+    pub(crate) async fn new(test: &str) -> Self {
+        let (client, _) = client().await;
+        install(&client).await;
+        let namespaces = api(&client, None, "v1/Namespace");
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
+        let made = namespaces.create(&PostParams::default(), &parsed(namespace)).await.unwrap();
+        Self { client, namespace: made.metadata.name.unwrap() }
+    }
+
+    /// Starts a host for this namespace only, with all grants of the operator.
+    pub(crate) async fn host(&self, operator: &Arc<Scripted>) -> RunningHost {
+        self.host_with(operator, &GRANTS).await
+    }
+
+    pub(crate) async fn host_with(&self, operator: &Arc<Scripted>, grants: &[&str]) -> RunningHost {
+        let (client, writes) = client().await;
+        let clock: SharedClock = Arc::new(SystemClock);
+        let spec = json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace]});
+        let spec: PluginSpec = serde_json::from_value(spec).unwrap();
+        let outside = Outside {
+            cluster: Cluster::new(client),
+            databases: Arc::new(Network::default()),
+            lease: LeaseGuard::unshared(clock.clone()),
+            clock,
+            entropy: Arc::new(SystemEntropy),
+            namespace: self.namespace.clone(),
+        };
+        let assembled = assemble(outside, vec![Plugged { plugin: operator.clone(), spec }]).unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let history = assembled.told.history.clone();
+        let running = tokio::spawn(assembled.host.run(async {
+            // A test that is over drops the sender.
+            let _ = stopped.await;
+        }));
+        RunningHost { writes, history, stop: Some(stop), running }
+    }
+
+    pub(crate) fn api(&self, kind: &str) -> Api<DynamicObject> {
+        api(&self.client, Some(&self.namespace), kind)
+    }
+
+    /// Makes a Gadget or Keeper with this spec.
+    pub(crate) async fn make(&self, kind: &str, name: &str, spec: Value) {
+        let object = json!({"apiVersion": "rounds.example.com/v1", "kind": kind,
+            "metadata": {"name": name}, "spec": spec});
+        let kind = format!("rounds.example.com/v1/{kind}");
+        self.api(&kind).create(&PostParams::default(), &parsed(object)).await.unwrap();
+    }
+
+    /// Makes any object.
+    pub(crate) async fn create(&self, kind: &str, object: Value) {
+        self.api(kind).create(&PostParams::default(), &parsed(object)).await.unwrap();
+    }
+
+    /// Changes an object as a person would with `kubectl edit`.
+    pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) {
+        let params = PatchParams { field_manager: Some("kubectl-edit".into()), ..PatchParams::default() };
+        self.api(kind).patch(name, &params, &Patch::Merge(patch)).await.unwrap();
+    }
+
+    pub(crate) async fn delete(&self, kind: &str, name: &str) {
+        self.api(kind).delete(name, &Default::default()).await.unwrap();
+    }
+
+    /// An object as it stands, as JSON; null where there is none.
+    pub(crate) async fn json(&self, kind: &str, name: &str) -> Value {
+        let live = self.api(kind).get_opt(name).await.unwrap();
+        serde_json::to_value(live).unwrap()
+    }
+
+    /// Waits until an object is as wanted, and returns it.
+    pub(crate) async fn until(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        while tokio::time::Instant::now() < deadline {
+            last = self.json(kind, name).await;
+            if wanted(&last) {
+                return last;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{kind} {name} never came to be as wanted; it is {last:#}");
+    }
+}
+
+impl RunningHost {
+    /// What it wrote since the last call: method and last words of the path. Events are left out.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let writes = std::mem::take(&mut *self.writes.lock().unwrap());
+        writes.into_iter().filter(|write| !write.contains(" events/")).collect()
+    }
+
+    /// Waits until it writes nothing any more, Events included, and forgets what it wrote.
+    pub(crate) async fn settles(&self) {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            self.writes.lock().unwrap().clear();
+            tokio::time::sleep(SILENCE).await;
+            let writes = self.writes.lock().unwrap().clone();
+            if writes.is_empty() {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "it does not settle: {writes:?}");
+        }
+    }
+
+    /// The last rounds of an object.
+    pub(crate) fn rounds(&self, kind: &str, name: &str) -> Vec<Round> {
+        self.history.find(kind, None, name).into_iter().flat_map(|explained| explained.rounds).collect()
+    }
+
+    /// Waits until a round of an object was as wanted.
+    pub(crate) async fn until_round(&self, kind: &str, name: &str, wanted: impl Fn(&Round) -> bool) -> Round {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        while tokio::time::Instant::now() < deadline {
+            if let Some(round) = self.rounds(kind, name).into_iter().find(|round| wanted(round)) {
+                return round;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("no round of {kind} {name} was as wanted: {:#?}", self.rounds(kind, name));
+    }
+
+    pub(crate) async fn stop(mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        self.running.await.unwrap();
+    }
+}
+
+/// Whether the condition `kind` of an object has this status and reason.
+pub(crate) fn has_condition(object: &Value, kind: &str, status: &str, reason: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.is_some_and(|conditions| {
+        conditions.iter().any(|condition| {
+            condition["type"] == kind && condition["status"] == status && condition["reason"] == reason
+        })
+    })
+}
+
+fn parsed(object: Value) -> DynamicObject {
+    serde_json::from_value(object).unwrap()
+}
+
+fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Api<DynamicObject> {
+    let kind: Kind = kind.parse().unwrap();
+    let resource = ApiResource::from_gvk(&kind.gvk());
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    }
+}
+
+/// A client that notes every request that is not a read.
+async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
+    let path = std::env::var("WINDLASS_TEST_KUBECONFIG")
+        .expect("WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test");
+    // Two TLS providers may be compiled in; the first to come is as good as any.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let kubeconfig = Kubeconfig::read_from(path).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let writes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = writes.clone();
+    let note = move |request: http::Request<Body>| {
+        if request.method() != http::Method::GET {
+            let path = request.uri().path();
+            let last: Vec<_> = path.split('/').skip_while(|step| *step != "namespaces").skip(2).collect();
+            noted.lock().unwrap().push(format!("{} {}", request.method(), last.join("/")));
+        }
+        request
+    };
+    let builder = ClientBuilder::try_from(config).unwrap();
+    (builder.with_layer(&MapRequestLayer::new(note)).build(), writes)
+}
+
+/// Installs the CRDs and waits until they are served.
+async fn install(client: &Client) {
+    let definitions = api(client, None, "apiextensions.k8s.io/v1/CustomResourceDefinition");
+    for crd in crds() {
+        let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
+        let params = PatchParams::apply("tests").force();
+        definitions.patch(&name, &params, &Patch::Apply(crd)).await.unwrap();
+        let served = |crd: Option<&DynamicObject>| {
+            let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
+            conditions.is_some_and(|list| {
+                list.iter().any(|c| c["type"] == "Established" && c["status"] == "True")
+            })
+        };
+        let wait = kube::runtime::wait::await_condition(definitions.clone(), &name, served);
+        tokio::time::timeout(PATIENCE, wait).await.expect("the CRD is not served").unwrap();
+    }
+}
+
+/// The names in a list of objects as a request has them.
+pub(crate) fn names(objects: &[String]) -> BTreeSet<String> {
+    let name = |object: &String| {
+        let object: Value = serde_json::from_str(object).unwrap();
+        object["metadata"]["name"].as_str().unwrap().to_owned()
+    };
+    objects.iter().map(name).collect()
+}
