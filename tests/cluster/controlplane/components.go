@@ -29,7 +29,8 @@ func Store(cluster *state.Cluster, binary string) []process.Component {
 // Controllers are the components that act on what the API server holds.
 func Controllers(cluster *state.Cluster, binary string) []process.Component {
 	return []process.Component{
-		{Name: ControllerManager, Args: controllerManager(cluster, binary), Grace: 5 * time.Second},
+		{Name: ControllerManager, Args: controllerManager(cluster, binary), Grace: 5 * time.Second,
+			Ready: podsAdmitted(cluster)},
 		{Name: Scheduler, Args: scheduler(cluster, binary), Grace: 5 * time.Second},
 	}
 }

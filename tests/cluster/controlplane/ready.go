@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -23,6 +25,25 @@ func ClientConfig(cluster *state.Cluster) (*rest.Config, error) {
 	config.Timeout = 10 * time.Second
 	config.UserAgent = "windlass-cluster"
 	return config, nil
+}
+
+// podsAdmitted asks for the service account without which no Pod is admitted: the controller manager makes it.
+func podsAdmitted(cluster *state.Cluster) func(context.Context) error {
+	return func(ctx context.Context) error {
+		config, err := ClientConfig(cluster)
+		if err != nil {
+			return err
+		}
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return fmt.Errorf("failed to make a client: %w", err)
+		}
+		_, err = client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("failed to look for the default service account: %w", err)
+		}
+		return nil
+	}
 }
 
 // APIReady asks the API server whether all its parts are up.

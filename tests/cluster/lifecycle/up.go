@@ -15,7 +15,6 @@ import (
 	"windlass.dev/cluster/certs"
 	"windlass.dev/cluster/cgroup"
 	"windlass.dev/cluster/controlplane"
-	"windlass.dev/cluster/images"
 	"windlass.dev/cluster/machine"
 	"windlass.dev/cluster/network"
 	"windlass.dev/cluster/node"
@@ -156,22 +155,15 @@ func (h Home) bringUp(ctx context.Context, cluster *state.Cluster) error {
 	if cluster.Kind == state.ControlPlane {
 		return h.stage("etcd and API server", func() error { return start(ctx, cluster, h.components(cluster)...) })
 	}
-	err := h.stage("containerd", func() error { return start(ctx, cluster, node.ContainerRuntime(cluster)) })
-	if err != nil {
-		return err
-	}
-	// Importing waits for the disk and the control plane for the processor.
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return h.stage("images", func() error { return h.importImages(ctx, cluster) }) })
-	group.Go(func() error { return h.bringUpKubernetes(ctx, cluster) })
-	return group.Wait()
-}
-
-func (h Home) bringUpKubernetes(ctx context.Context, cluster *state.Cluster) error {
-	err := h.stage("etcd and API server", func() error {
-		return start(ctx, cluster, controlplane.Store(cluster, h.Binary)...)
+	// Importing waits for the disk and the API server for the processor.
+	group, together := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.bringUpContainers(together, cluster) })
+	group.Go(func() error {
+		return h.stage("etcd and API server", func() error {
+			return start(together, cluster, controlplane.Store(cluster, h.Binary)...)
+		})
 	})
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	if !h.addons().HasDNS() {
@@ -183,21 +175,4 @@ func (h Home) bringUpKubernetes(ctx context.Context, cluster *state.Cluster) err
 		}
 		return start(ctx, cluster, h.workers(cluster)...)
 	})
-}
-
-// importImages imports what the cache holds.
-func (h Home) importImages(ctx context.Context, cluster *state.Cluster) error {
-	archives, err := h.archives()
-	if err != nil {
-		return err
-	}
-	return node.ImportAll(ctx, cluster, archives)
-}
-
-func (h Home) archives() ([]string, error) {
-	store, err := images.OpenStore(h.Cache)
-	if err != nil {
-		return nil, err
-	}
-	return store.Archives()
 }
