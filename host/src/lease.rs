@@ -50,6 +50,8 @@ pub struct LeaseGuard {
     /// Until when this host may act, in milliseconds on the boot clock; 0: not at all.
     until: Arc<AtomicU64>,
     held: watch::Receiver<bool>,
+    /// Of a guard without a keeper the sender, whose end would be the lease's.
+    _alone: Option<Arc<watch::Sender<bool>>>,
 }
 
 impl LeaseGuard {
@@ -76,8 +78,8 @@ impl LeaseGuard {
     /// A guard that never ends, for a host that is alone by construction: tests and the simulator.
     pub fn unshared(clock: SharedClock) -> Self {
         let (sender, held) = watch::channel(true);
-        drop(sender);
-        Self { clock, until: Arc::new(AtomicU64::new(u64::MAX)), held }
+        let until = Arc::new(AtomicU64::new(u64::MAX));
+        Self { clock, until, held, _alone: Some(Arc::new(sender)) }
     }
 }
 
@@ -97,7 +99,9 @@ impl LeaseKeeper {
     pub fn new(cluster: Cluster, clock: SharedClock, settings: LeaseSettings) -> (Self, LeaseGuard) {
         let (sender, receiver) = watch::channel(false);
         let until = Arc::new(AtomicU64::new(0));
-        let guard = LeaseGuard { clock: clock.clone(), until: Arc::clone(&until), held: receiver };
+        let until_guarded = Arc::clone(&until);
+        let guard =
+            LeaseGuard { clock: clock.clone(), until: until_guarded, held: receiver, _alone: None };
         (Self { cluster, clock, settings, until, held: sender, seen: None }, guard)
     }
 
@@ -146,7 +150,8 @@ impl LeaseKeeper {
         }
         let claimed = self.claim(live);
         let name = &self.settings.name;
-        let request = api.replace(name, &PostParams::default(), &claimed);
+        let parameters = PostParams::default();
+        let request = api.replace(name, &parameters, &claimed);
         match asked("renew the Lease", request).await {
             // Another host was first.
             Err(error) if error.is_conflict() => Ok(()),
@@ -222,7 +227,8 @@ impl LeaseKeeper {
             return Ok(());
         }
         spec.holder_identity = None;
-        let request = api.replace(&self.settings.name, &PostParams::default(), &live);
+        let parameters = PostParams::default();
+        let request = api.replace(&self.settings.name, &parameters, &live);
         asked("give back the Lease", request).await.map(drop)
     }
 

@@ -4,7 +4,7 @@
 //! a Secret is a keyed digest of each value ([`Secrets::redacted`]). What comes back from a database is masked
 //! for every value that was used in the same namespace ([`Secrets::mask`]).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aho_corasick::AhoCorasick;
@@ -81,7 +81,7 @@ struct Version {
 /// What to blot out of texts from one namespace.
 #[derive(Default)]
 struct Masks {
-    values: HashSet<Zeroizing<Vec<u8>>>,
+    values: Vec<Zeroizing<Vec<u8>>>,
     /// Made again after a new value came.
     finder: Option<AhoCorasick>,
 }
@@ -195,7 +195,8 @@ impl Secrets {
         }
         let mut masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
         let masks = masks.entry(namespace.to_owned()).or_default();
-        if masks.values.insert(Zeroizing::new(value.expose().to_vec())) {
+        if !masks.values.iter().any(|known| known.as_slice() == value.expose()) {
+            masks.values.push(Zeroizing::new(value.expose().to_vec()));
             masks.finder = None;
         }
     }

@@ -96,7 +96,7 @@ impl Actions {
         lease: &LeaseGuard,
     ) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
-        let mut stopped = None;
+        let mut stopped: Option<String> = None;
         for step in steps {
             let ended = match &stopped {
                 Some(why) => step.actions.iter().map(|action| not_run(action, why)).collect(),

@@ -20,7 +20,8 @@ impl Actions {
         let patch = with_uid(&action.patch, &action.uid)?;
         let api = self.cluster.api(&key.kind, key.namespace.as_deref()).await?;
         let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
-        let request = api.patch(&key.name, &parameters, &Patch::Merge(patch));
+        let patch = Patch::Merge(patch);
+        let request = api.patch(&key.name, &parameters, &patch);
         let live = asked(&format!("patch {key}"), request).await?;
         if let Ok(object) = Object::new(&key.kind, live) {
             self.cache.wrote(object);

@@ -13,7 +13,7 @@ pub(super) mod generated {
         path: "../wit",
         world: "plugin",
         exports: { default: async },
-        additional_derives: [PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize],
+        additional_derives: [PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize],
     });
 }
 
