@@ -1,1 +1,31 @@
 //! The operator host.
+
+pub mod actions;
+pub mod apply;
+pub mod args;
+pub mod ask;
+pub mod cache;
+pub mod clock;
+pub mod cluster;
+pub mod crds;
+pub mod endpoints;
+pub mod entropy;
+pub mod events;
+pub mod explain;
+pub mod gate;
+pub mod lease;
+pub mod metrics;
+pub mod object;
+pub mod plan;
+pub mod plugin;
+pub mod query;
+pub mod queue;
+pub mod rbac;
+pub mod reconcile;
+pub mod run;
+pub mod secrets;
+pub mod start;
+pub mod status;
+pub mod target;
+pub mod telemetry;
+pub mod watch;

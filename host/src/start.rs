@@ -28,7 +28,7 @@ use crate::secrets::Secrets;
 use crate::status::StatusWriter;
 use crate::target::Targets;
 use crate::watch::{Allowed, Index, Watchers, wanted};
-use crate::{crds, rbac};
+use crate::{crds, gate, rbac};
 
 /// The Lease that all hosts of one installation share.
 pub const LEASE: &str = "windlass";
@@ -101,6 +101,7 @@ pub struct Assembled {
 /// When a plugin's description bounds a kind by something that is no label selector.
 pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assembled> {
     let Outside { cluster, databases, clock, entropy, lease, namespace } = outside;
+    let cluster = Cluster::new(gate::writes_under(lease.clone(), cluster.client()));
     let (cache, changes) = Cache::new();
     let watched = wanted(plugins.iter().map(|Plugged { plugin, spec }| Allowed {
         description: plugin.description(),
@@ -128,9 +129,9 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
         states: watchers.states(),
         queries,
         applier: Applier::new(cluster.clone(), secrets.clone(), cache.clone(), entropy.clone()),
-        status: StatusWriter::new(cluster.clone(), cache.clone(), clock.clone()),
+        status: StatusWriter::new(cluster.clone(), cache.clone()),
         actions: Arc::new(actions),
-        recorder: Recorder::new(cluster.clone(), secrets.clone(), clock.clone()),
+        recorder: Recorder::new(cluster.clone(), cache.clone(), secrets.clone(), clock.clone()),
         history: History::default(),
         metrics: Metrics::default(),
         cluster,
@@ -201,7 +202,8 @@ async fn load(arguments: &PluginArgs) -> anyhow::Result<Vec<Plugged>> {
 }
 
 fn plugged(plugin: Arc<Plugin>, resource: PluginResource) -> Plugged {
-    let missing = resource.spec.grants.missing(plugin.description());
+    let asks = plugin.description().asks();
+    let missing = resource.spec.grants.missing(&asks);
     if !missing.is_empty() {
         let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
         tracing::warn!(plugin = plugin.name(), ?missing, "the plugin asks for more than it is granted");
