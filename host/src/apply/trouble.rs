@@ -1,0 +1,79 @@
+//! Why a child could not be brought in step.
+
+use crate::cluster::ClusterError;
+use crate::object::ObjectKey;
+use crate::secrets::SecretError;
+
+/// What stands in the way of one child. The others go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildTrouble {
+    /// Something that is not ours goes by its name.
+    #[error(
+        "another object has this name: rename or delete it, or hand it over by the label {label_key}={label}",
+        label_key = crate::object::OWNER_LABEL
+    )]
+    NameTaken {
+        /// The value of the owner label that it would need.
+        label: String,
+    },
+    /// A value that was made once is gone, and making another would lock out whoever has the first.
+    #[error(
+        "the generated value \"{id}\" is lost and not made again: put Secret {secret} back with the label \
+         {label_key}={label}, or, if nothing depends on the old value, remove \"{recorded}\" from \
+         status.windlass.generated (kubectl edit --subresource=status)",
+        label_key = crate::object::OWNER_LABEL
+    )]
+    SecretLost {
+        /// The Secret's name.
+        secret: String,
+        /// The value's id.
+        id: String,
+        /// Its entry in the record.
+        recorded: String,
+        /// The value of the owner label.
+        label: String,
+    },
+    /// A slot takes a value that is not there.
+    #[error("{0}")]
+    SlotMissing(#[source] SecretError),
+    /// The API server does not let one of its fields be changed.
+    #[error("{0}; a change of this field needs the object to be deleted and made again")]
+    Immutable(ClusterError),
+    /// The API server took it, but did not keep all of it.
+    #[error("the API server does not keep {0}: something between changes the object, such as a webhook")]
+    NotKept(String),
+    /// Its kind is cluster-scoped.
+    #[error("{} is cluster-scoped; an object in a namespace cannot own it", .0.kind)]
+    ClusterScoped(ObjectKey),
+    /// The API server refused or did not answer.
+    #[error("{0}")]
+    Cluster(#[source] ClusterError),
+}
+
+impl From<ClusterError> for ChildTrouble {
+    fn from(error: ClusterError) -> Self {
+        Self::Cluster(error)
+    }
+}
+
+impl From<SecretError> for ChildTrouble {
+    fn from(error: SecretError) -> Self {
+        match error {
+            SecretError::Cluster(error) => Self::Cluster(error),
+            missing => Self::SlotMissing(missing),
+        }
+    }
+}
+
+impl ChildTrouble {
+    /// One word for the condition `Synced`.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NameTaken { .. } => "NameTaken",
+            Self::SecretLost { .. } => "SecretLost",
+            Self::SlotMissing(_) => "SecretMissing",
+            Self::Immutable(_) => "FieldImmutable",
+            Self::NotKept(_) | Self::ClusterScoped(_) | Self::Cluster(_) => "ApplyFailed",
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! One server-side apply.
+
+use kube::api::{DynamicObject, Patch, PatchParams, ValidationDirective};
+use serde_json::Value;
+
+use crate::apply::desired::{Desired, SlotValues};
+use crate::apply::trouble::ChildTrouble;
+use crate::cluster::{Cluster, ClusterError, asked};
+use crate::cache::is_secret;
+use crate::object::{Kind, Object};
+
+/// Whether fields that others own are taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conflicts {
+    /// The child is ours: what we want holds.
+    Force,
+    /// The child was not there a moment ago: what somebody made since is not ours to take.
+    Refuse,
+}
+
+/// Writes the child and returns it as the API server has it now, without the values of a Secret.
+pub(super) async fn write(
+    cluster: &Cluster,
+    desired: &Desired<'_>,
+    values: &SlotValues,
+    conflicts: Conflicts,
+) -> Result<Object, ChildTrouble> {
+    let key = &desired.child.key;
+    if key.namespace.is_some() && !cluster.served(&key.kind).await?.namespaced {
+        return Err(ChildTrouble::ClusterScoped(key.clone()));
+    }
+    let api = cluster.api(&key.kind, key.namespace.as_deref()).await?;
+    let document = Value::Object(desired.filled(values));
+    let params = PatchParams {
+        field_manager: Some(desired.manager.clone()),
+        force: conflicts == Conflicts::Force,
+        field_validation: Some(ValidationDirective::Strict),
+        ..PatchParams::default()
+    };
+    let what = format!("apply {key}");
+    match asked(&what, api.patch(&key.name, &params, &Patch::Apply(&document))).await {
+        Ok(live) => Ok(kept(&key.kind, live)?),
+        Err(error) if is_immutable(&error) => Err(ChildTrouble::Immutable(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the host keeps of the answer: never a secret value.
+pub(super) fn kept(kind: &Kind, mut live: DynamicObject) -> Result<Object, ClusterError> {
+    if is_secret(kind)
+        && let Some(fields) = live.data.as_object_mut()
+    {
+        fields.remove("data");
+        fields.remove("stringData");
+    }
+    let name = live.metadata.name.clone().unwrap_or_default();
+    Object::new(kind, live).map_err(|error| ClusterError::Unreachable {
+        what: format!("read the answer about {kind} {name}"),
+        why: error.to_string(),
+    })
+}
+
+/// Whether the answer says that a field may not change. The API server has no code of its own for it: it is an
+/// `Invalid` whose causes say so in these words.
+fn is_immutable(error: &ClusterError) -> bool {
+    let ClusterError::Refused { source, .. } = error else { return false };
+    let words = ["immutable", "Forbidden: updates to", "cannot be changed", "may not be changed"];
+    source.code == 422 && words.iter().any(|words| source.message.contains(words))
+}

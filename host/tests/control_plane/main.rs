@@ -1,0 +1,9 @@
+//! The rooms that write, against a real API server without nodes: children, status, prune, Events.
+//!
+//! They want the kubeconfig of a control plane in `WINDLASS_TEST_KUBECONFIG`; `cargo xtask test` makes one.
+
+mod children;
+mod events;
+mod secrets;
+mod status;
+mod world;

@@ -1,0 +1,315 @@
+//! One namespace, one owner, and the rooms under test, with a client that counts what is written.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::client::{Body, ClientBuilder};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
+use tower::util::MapRequestLayer;
+use windlass::apply::{Applied, Applier, Gathered, Memory, Pruned, Seen};
+use windlass::cache::{Cache, News, Watched};
+use windlass::clock::{SharedClock, SystemClock};
+use windlass::cluster::Cluster;
+use windlass::entropy::SystemEntropy;
+use windlass::events::Recorder;
+use windlass::object::{Kind, Object, ObjectKey};
+use windlass::plan::{Call, Checked, check};
+use windlass::plugin::bindings::{Child, Plan, WhenDropped, WhenImmutable, Write};
+use windlass::plugin::configuration::Adopted;
+use windlass::plugin::grants::Grants;
+use windlass::secrets::Secrets;
+use windlass::status::{Draft, Need, StatusError, StatusWriter, Stored};
+
+/// The kinds that the tests' plugin owns.
+const OWNED: [&str; 5] =
+    ["v1/ConfigMap", "v1/Secret", "v1/Service", "apps/v1/StatefulSet", "rbac.authorization.k8s.io/v1/ClusterRole"];
+
+/// The fixture.
+pub(crate) struct World {
+    pub(crate) client: Client,
+    pub(crate) cache: Cache,
+    pub(crate) namespace: String,
+    pub(crate) memory: Memory,
+    pub(crate) adopt: BTreeSet<Adopted>,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) recorder: Recorder,
+    applier: Applier,
+    status: StatusWriter,
+    writes: Arc<Mutex<Vec<String>>>,
+    owner: ObjectKey,
+}
+
+/// The kind of the tests' owner.
+pub(crate) fn thing() -> Kind {
+    Kind::new("effects.example.com/v1", "Thing")
+}
+
+impl World {
+    /// A namespace of its own with the Thing `one` in it.
+    pub(crate) async fn new(test: &str) -> Self {
+        let (client, writes) = client().await;
+        install(&client).await;
+        let namespace = make_namespace(&client, test).await;
+        let cluster = Cluster::new(client.clone());
+        let (cache, _) = Cache::new();
+        for kind in OWNED.map(|kind| kind.parse().unwrap()).into_iter().chain([thing()]) {
+            cache.open(&Watched { kind, namespace: None, selector: String::new() }).unwrap();
+        }
+        let entropy = Arc::new(SystemEntropy);
+        let secrets =
+            Arc::new(Secrets::new(cluster.clone(), cache.clone(), entropy.clone(), namespace.clone()));
+        let clock: SharedClock = Arc::new(SystemClock);
+        let owner =
+            ObjectKey { kind: thing(), namespace: Some(namespace.clone()), name: "one".into() };
+        let world = Self {
+            applier: Applier::new(cluster.clone(), secrets.clone(), cache.clone(), entropy),
+            status: StatusWriter::new(cluster.clone(), cache.clone()),
+            recorder: Recorder::new(cluster, cache.clone(), secrets.clone(), clock),
+            client,
+            cache,
+            namespace,
+            memory: Memory::default(),
+            adopt: BTreeSet::new(),
+            secrets,
+            writes,
+            owner,
+        };
+        world.make_owner("one").await;
+        world
+    }
+
+    /// Makes another owner.
+    pub(crate) async fn make_owner(&self, name: &str) {
+        let owner = json!({"apiVersion": "effects.example.com/v1", "kind": "Thing", "metadata": {"name": name}});
+        self.create(&thing(), owner).await;
+    }
+
+    /// From now on rounds are about this owner, and remember nothing.
+    pub(crate) fn turn_to(&mut self, owner: &str) {
+        self.owner.name = owner.into();
+        self.memory = Memory::default();
+    }
+
+    /// The owner as the API server has it.
+    pub(crate) async fn owner(&self) -> Object {
+        let owner = self.get(&self.owner.kind, &self.owner.name).await.expect("the owner is gone");
+        Object::new(&self.owner.kind, owner).unwrap()
+    }
+
+    /// One round's children, after the cache saw everything.
+    pub(crate) async fn apply(&mut self, plan: &Checked) -> Applied {
+        let owner = self.owner().await;
+        self.applier.apply(&owner, plan, &self.adopt, &mut self.memory).await
+    }
+
+    /// One whole round but for actions.
+    pub(crate) async fn round(&mut self, plan: &Checked) -> (Applied, Pruned) {
+        let applied = self.apply(plan).await;
+        let pruned = self.rest(plan, &applied, Gathered::Whole).await;
+        (applied, pruned)
+    }
+
+    /// What a round does after its children.
+    pub(crate) async fn rest(&mut self, plan: &Checked, applied: &Applied, facts: Gathered) -> Pruned {
+        let owner = self.owner().await;
+        let need = if applied.needs_fence() { Need::Fence } else { Need::Nothing };
+        let stored = self.store(&owner, &Draft::planned(plan, applied), need).await.unwrap();
+        let kinds = OWNED.map(|kind| kind.parse().unwrap());
+        let live = self.cache.children(&owner.key, &kinds);
+        let memory = &mut self.memory;
+        let seen = Seen { applied, live: &live, facts };
+        self.applier.prune(&owner, plan, seen, stored.fence(), memory).await
+    }
+
+    pub(crate) async fn store(
+        &mut self,
+        seen: &Object,
+        draft: &Draft,
+        need: Need,
+    ) -> Result<Stored, StatusError> {
+        self.store_at(seen, draft, need, 1_700_000_000_000).await
+    }
+
+    pub(crate) async fn store_at(
+        &mut self,
+        seen: &Object,
+        draft: &Draft,
+        need: Need,
+        now: u64,
+    ) -> Result<Stored, StatusError> {
+        self.status.store(seen, draft, need, now, &mut self.memory).await
+    }
+
+    /// What was written since the last call: method and last words of the path.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.writes.lock().unwrap())
+    }
+
+    /// Checks a plan of these children.
+    pub(crate) async fn plan(&self, children: Vec<Child>) -> Checked {
+        self.planned(Plan { children, ..empty() }).await
+    }
+
+    pub(crate) async fn planned(&self, plan: Plan) -> Checked {
+        let grants: Grants = OWNED.iter().map(|kind| format!("own:{kind}").parse().unwrap()).collect();
+        check(plan, Call::Reconcile, &self.owner().await, &grants).unwrap()
+    }
+
+    pub(crate) async fn create(&self, kind: &Kind, object: Value) -> DynamicObject {
+        let object = serde_json::from_value(object).unwrap();
+        self.api(kind).create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, kind: &Kind, name: &str) -> Option<DynamicObject> {
+        self.api(kind).get_opt(name).await.unwrap()
+    }
+
+    /// A child as it stands, as JSON.
+    pub(crate) async fn json(&self, kind: &str, name: &str) -> Value {
+        let live = self.get(&kind.parse().unwrap(), name).await;
+        serde_json::to_value(live.expect("it is not there")).unwrap()
+    }
+
+    /// Changes an object as a person would with `kubectl edit`, and lets the cache see it.
+    pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) {
+        let kind = kind.parse().unwrap();
+        let params = PatchParams { field_manager: Some("kubectl-edit".into()), ..PatchParams::default() };
+        self.api(&kind).patch(name, &params, &Patch::Merge(patch)).await.unwrap();
+        self.see(&kind, name).await;
+        self.writes();
+    }
+
+    /// Deletes an object as a person would, and lets the cache see it.
+    pub(crate) async fn delete(&self, kind: &str, name: &str) {
+        let kind: Kind = kind.parse().unwrap();
+        self.api(&kind).delete(name, &Default::default()).await.unwrap();
+        self.see(&kind, name).await;
+        self.writes();
+    }
+
+    /// Lets go what waits for a garbage collector, which a control plane alone does not run.
+    pub(crate) async fn edit_finalizers_away(&self, kind: &str, name: &str) {
+        self.edit(kind, name, json!({"metadata": {"finalizers": null}})).await;
+    }
+
+    /// Tells the cache what the watch would.
+    pub(crate) async fn see(&self, kind: &Kind, name: &str) {
+        let watched = Watched { kind: kind.clone(), namespace: None, selector: String::new() };
+        let key = ObjectKey { kind: kind.clone(), namespace: Some(self.namespace.clone()), name: name.into() };
+        let news = match (self.get(kind, name).await, self.cache.get(&key)) {
+            (Some(live), _) => News::Applied(Object::new(kind, live).unwrap()),
+            (None, Some(known)) => News::Deleted((*known).clone()),
+            (None, None) => return,
+        };
+        self.cache.learn(&watched, news);
+    }
+
+    pub(crate) fn api(&self, kind: &Kind) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&kind.gvk());
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+}
+
+pub(crate) fn empty() -> Plan {
+    Plan {
+        children: Vec::new(),
+        status: None,
+        measurements: Vec::new(),
+        refusals: Vec::new(),
+        events: Vec::new(),
+        actions: Vec::new(),
+        requeue_after: None,
+        finalized: false,
+    }
+}
+
+pub(crate) fn child(manifest: Value) -> Child {
+    Child {
+        manifest: manifest.to_string(),
+        when_dropped: WhenDropped::Delete,
+        write: Write::Apply,
+        when_immutable: WhenImmutable::Report,
+        shared: false,
+        gzip: Vec::new(),
+    }
+}
+
+pub(crate) fn config_map(name: &str, data: Value) -> Child {
+    child(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}))
+}
+
+/// A client that notes every request that is not a read.
+async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
+    let path = std::env::var("WINDLASS_TEST_KUBECONFIG")
+        .expect("WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test");
+    // Two TLS providers may be compiled in; the first to come is as good as any.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let kubeconfig = Kubeconfig::read_from(path).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let writes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = writes.clone();
+    let note = move |request: http::Request<Body>| {
+        if request.method() != http::Method::GET {
+            let path = request.uri().path();
+            let last: Vec<_> = path.split('/').skip_while(|step| *step != "namespaces").skip(2).collect();
+            noted.lock().unwrap().push(format!("{} {}", request.method(), last.join("/")));
+        }
+        request
+    };
+    let builder = ClientBuilder::try_from(config).unwrap();
+    (builder.with_layer(&MapRequestLayer::new(note)).build(), writes)
+}
+
+async fn make_namespace(client: &Client, test: &str) -> String {
+    let namespaces: Api<DynamicObject> =
+        Api::all_with(client.clone(), &ApiResource::from_gvk(&Kind::new("v1", "Namespace").gvk()));
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
+    let namespace = serde_json::from_value(namespace).unwrap();
+    let made = namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    made.metadata.name.unwrap()
+}
+
+/// Installs the owner's CRD and waits until it is served.
+async fn install(client: &Client) {
+    let crd = Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&crd.gvk()));
+    let name = "things.effects.example.com";
+    let params = PatchParams::apply("tests").force();
+    crds.patch(name, &params, &Patch::Apply(crd_of_things())).await.unwrap();
+    let served = |crd: Option<&DynamicObject>| {
+        let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
+        conditions.is_some_and(|list| list.iter().any(|c| c["type"] == "Established" && c["status"] == "True"))
+    };
+    let wait = kube::runtime::wait::await_condition(crds, name, served);
+    tokio::time::timeout(std::time::Duration::from_secs(60), wait).await.expect("the CRD is not served").unwrap();
+}
+
+fn crd_of_things() -> Value {
+    let condition = json!({"type": "object", "required": ["type", "status"], "properties": {
+        "type": {"type": "string"}, "status": {"type": "string"}, "reason": {"type": "string"},
+        "message": {"type": "string"}, "lastTransitionTime": {"type": "string", "format": "date-time"},
+        "observedGeneration": {"type": "integer", "format": "int64"}}});
+    let status = json!({"type": "object", "properties": {
+        "phase": {"type": "string"},
+        "mode": {"type": "string", "default": "auto"},
+        "lag": {"type": "integer"},
+        "observedGeneration": {"type": "integer", "format": "int64"},
+        "conditions": {"type": "array", "items": condition, "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"]},
+        "windlass": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+    let schema = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "status": status}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.effects.example.com"},
+        "spec": {
+            "group": "effects.example.com", "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": schema}}],
+        },
+    })
+}
