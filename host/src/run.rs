@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::cache::{Change, Watched};
 use crate::lease::LeaseGuard;
+use crate::metrics::{Metrics, OfPlugin};
 use crate::object::Kind;
 use crate::plugin::Operator;
 use crate::plugin::configuration::PluginSpec;
@@ -23,6 +24,9 @@ use crate::watch::{Router, Serving, State, States, Watchers};
 
 /// How long rounds in flight get to end when the host stops.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How often figures about queues are taken.
+const MEASURE_EVERY: Duration = Duration::from_secs(10);
 
 /// A plugin and how it is served.
 #[derive(Clone)]
@@ -81,6 +85,7 @@ impl Host {
         let mut background = JoinSet::new();
         background.spawn(route(router(&rooms, &controllers), changes));
         background.spawn(tell_availability(rooms.states.clone(), controllers.clone()));
+        background.spawn(measure(rooms.metrics.clone(), controllers.clone()));
         let mut running = JoinSet::new();
         for controller in controllers {
             running.spawn(controller.run(rooms.states.clone(), rooms.lease.clone(), stopped.clone()));
@@ -121,6 +126,20 @@ async fn tell_availability(states: States, controllers: Vec<Controller>) {
             });
         }
         before = after;
+    }
+}
+
+/// Keeps the figures about queues up to date.
+async fn measure(metrics: Metrics, controllers: Vec<Controller>) {
+    let mut ticks = tokio::time::interval(MEASURE_EVERY);
+    loop {
+        ticks.tick().await;
+        for Controller { reconciler, queue } in &controllers {
+            let of = OfPlugin { plugin: reconciler.plugin().name().to_owned() };
+            let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+            metrics.queued.get_or_create(&of).set(count(queue.depth().due));
+            metrics.objects.get_or_create(&of).set(count(reconciler.objects().len()));
+        }
     }
 }
 

@@ -10,8 +10,9 @@ use crate::apply::{Applied, ChildEnded, Gathered, Pruned, Seen};
 use crate::events;
 use crate::explain::{Planned, describe_action, describe_outcome};
 use crate::metrics::Ending;
+use crate::object::ObjectKey;
 use crate::plan::{Call, Checked};
-use crate::plugin::bindings::{Ended, Outcome};
+use crate::plugin::bindings::{Ended, Event, ObjectRef, Outcome, Severity};
 use crate::status::{Draft, Fence, Need, StatusError, Stored, Unsynced};
 
 impl Reconciler {
@@ -132,13 +133,33 @@ impl Reconciler {
         Ok(Done { changed: stored.changed(), ..Done::default() })
     }
 
-    /// Says on the object what went wrong.
+    /// Says on the object what went wrong: in its condition, and in an Event when that is news.
     pub(super) async fn report(
         &self,
         round: &mut Round<'_>,
         why: &Unsynced,
     ) -> Result<(), StatusError> {
-        self.store(round, &Draft::failed(why), Need::Nothing).await.map(drop)
+        let stored = self.store(round, &Draft::failed(why), Need::Nothing).await?;
+        if stored.changed() {
+            let (reason, text) = why.told();
+            let event = Event {
+                about: about(&round.object.key),
+                severity: Severity::Warning,
+                reason: reason.to_owned(),
+                text,
+            };
+            self.rooms.recorder.publish(&round.object, &[event]).await;
+        }
+        Ok(())
+    }
+}
+
+fn about(object: &ObjectKey) -> ObjectRef {
+    ObjectRef {
+        api_version: object.kind.api_version(),
+        kind: object.kind.kind.clone(),
+        namespace: object.namespace.clone(),
+        name: object.name.clone(),
     }
 }
 
