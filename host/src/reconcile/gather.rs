@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::{join_all, try_join_all};
 
+use super::contents::Contents;
 use super::facts::{BadNeed, Facts, ToGather};
 use super::question::{Objects, Understood, Within, namespace_kind};
 use crate::cache::{Cache, is_metadata_only, is_secret, metadata_text};
@@ -27,6 +28,7 @@ pub(super) struct Gatherer {
     pub(super) namespaces: BTreeSet<String>,
     pub(super) queries: Arc<Queries>,
     pub(super) secrets: Arc<Secrets>,
+    pub(super) contents: Contents,
 }
 
 /// Why facts could not be gathered.
@@ -123,9 +125,13 @@ impl Gatherer {
         grant.or_else(|| self.foreign_namespace(understood))
     }
 
-    /// Whether the cluster can honour a grant: its kind, if it names one, is served and watched.
+    /// Whether the cluster can honour a grant: its kind, if it names one, is served and, to be asked about, watched.
     pub(super) fn serves(&self, grant: &Grant) -> bool {
-        grant.kind().is_none_or(|kind| self.states.is_available(kind))
+        match grant {
+            Grant::Own(kind) | Grant::Read(kind) => self.states.is_synced(kind),
+            Grant::Patch(kind) | Grant::Delete(kind) => !self.states.is_unavailable(kind),
+            Grant::Query(..) | Grant::Act(..) | Grant::Evict | Grant::SlotsFrom(_) | Grant::Host(_) => true,
+        }
     }
 
     /// A namespace outside those that the plugin serves.
@@ -208,8 +214,8 @@ impl Gatherer {
             return self.secrets.redacted(object).await;
         }
         if is_metadata_only(&object.key.kind) {
-            let fetched = self.cluster.get(&object.key).await?;
-            return Ok(fetched.map(|object| object.json.to_string()));
+            let content = self.contents.whole(object, &self.cluster).await?;
+            return Ok(content.map(|content| content.to_string()));
         }
         Ok(Some(object.json.to_string()))
     }

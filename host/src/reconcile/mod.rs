@@ -3,6 +3,7 @@
 //! [`Reconciler::round`] is the whole story. What may not live here: how a thing is watched, compared, written or
 //! asked; each has its room.
 
+mod contents;
 mod decide;
 mod deletion;
 mod effects;
@@ -43,6 +44,7 @@ use crate::queue::{Next, Reason, ReconcileRequest};
 use crate::secrets::Secrets;
 use crate::status::StatusWriter;
 use crate::watch::{Index, States};
+use contents::Contents;
 use deletion::Stage;
 use failure::Failed;
 use gather::Gatherer;
@@ -115,6 +117,7 @@ impl Reconciler {
             namespaces: spec.namespaces.clone(),
             queries: rooms.queries.clone(),
             secrets: rooms.secrets.clone(),
+            contents: Contents::default(),
         };
         let mut prefix = [0; 3];
         rooms.entropy.fill(&mut prefix);

@@ -52,15 +52,22 @@ impl States {
         })
     }
 
-    /// Whether objects of this kind can be asked about: all watches of it are synced. A kind that nobody watches
-    /// counts as available.
-    pub fn is_available(&self, kind: &Kind) -> bool {
-        self.of_kind(kind, |state| *state == State::Synced)
+    /// Whether objects of this kind can be asked about: it is watched, and all watches of it are synced.
+    pub fn is_synced(&self, kind: &Kind) -> bool {
+        let states = self.0.borrow();
+        let mut of_kind = states.iter().filter(|(watched, _)| watched.kind == *kind).peekable();
+        of_kind.peek().is_some() && of_kind.all(|(_, state)| *state == State::Synced)
     }
 
-    fn of_kind(&self, kind: &Kind, holds: impl Fn(&State) -> bool) -> bool {
+    /// Whether this kind is known not to be there, or may not be watched.
+    pub fn is_unavailable(&self, kind: &Kind) -> bool {
         let states = self.0.borrow();
-        states.iter().filter(|(watched, _)| watched.kind == *kind).all(|(_, state)| holds(state))
+        let mut of_kind = states.iter().filter(|(watched, _)| watched.kind == *kind);
+        of_kind.any(|(_, state)| matches!(state, State::Unavailable(_)))
+    }
+
+    fn of(&self, watched: &Watched) -> Option<State> {
+        self.0.borrow().get(watched).cloned()
     }
 
     /// Whether every watch is synced or known to be unavailable.

@@ -49,10 +49,12 @@ impl Watcher {
         loop {
             match self.cluster.served(&self.watched.kind).await {
                 Ok(served) => {
-                    waits = backoff();
-                    if let Ended::Gone = self.follow(&served).await {
-                        self.cluster.forget(&self.watched.kind).await;
-                        self.forget_all();
+                    let ended = self.follow(&served).await;
+                    if self.states.of(&self.watched) == Some(State::Synced) {
+                        waits = backoff();
+                    }
+                    if let Ended::Gone = ended {
+                        self.gone().await;
                     }
                 }
                 Err(error @ ClusterError::NotServed(_)) => self.unavailable(error.to_string()),
@@ -107,7 +109,10 @@ impl Watcher {
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
-                    waits = backoff();
+                    // A list that begins has not succeeded yet.
+                    if !matches!(event, Event::Init) {
+                        waits = backoff();
+                    }
                     self.learn(event, &whole);
                 }
                 Err(error) => {
@@ -174,7 +179,9 @@ impl Watcher {
     }
 
     /// Without its kind no object exists.
-    fn forget_all(&self) {
+    async fn gone(&self) {
+        self.cluster.forget(&self.watched.kind).await;
+        self.unavailable(format!("{} is no longer served", self.watched.kind));
         self.cache.learn(&self.watched, News::ListBegan);
         self.cache.learn(&self.watched, News::ListEnded);
     }
