@@ -174,9 +174,11 @@ fn between_owner_and_pods(kind: &Kind) -> Option<Kind> {
     }
 }
 
-/// What the host needs everywhere for itself: to tell people, and to see that a namespace is terminating.
+/// What the host needs everywhere for itself: to tell people, to see that a namespace is terminating, and to read by
+/// which schema status is stored.
 fn host_rules() -> Rules {
     let mut rules = Rules::default();
+    rules.allow("apiextensions.k8s.io", "customresourcedefinitions", &["get"]);
     rules.allow("events.k8s.io", "events", &["create", "patch"]);
     rules.allow("", "events", &["create", "patch"]);
     rules.allow("", "namespaces", WATCH);
