@@ -26,8 +26,13 @@ pub(super) fn copy(child: &WantedChild) -> Option<WantedChild> {
         name: child.key.name.clone(),
         key: key.clone(),
     };
-    let alone = child.slots.iter().filter(|(_, slot)| slot.alone().is_some());
-    let slots: BTreeMap<_, _> = alone.map(|(key, _)| (key.clone(), Slot::of(place(key)))).collect();
+    let alone = child
+        .slots
+        .iter()
+        .filter(|(_, slot)| slot.alone().is_some());
+    let slots: BTreeMap<_, _> = alone
+        .map(|(key, _)| (key.clone(), Slot::of(place(key))))
+        .collect();
     if slots.is_empty() {
         return None;
     }
@@ -35,8 +40,14 @@ pub(super) fn copy(child: &WantedChild) -> Option<WantedChild> {
     let manifest = json!({"apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": name, "namespace": namespace}});
     Some(WantedChild {
-        key: ObjectKey { name, ..child.key.clone() },
-        manifest: manifest.as_object().cloned().unwrap_or_else(Map::<String, Value>::new),
+        key: ObjectKey {
+            name,
+            ..child.key.clone()
+        },
+        manifest: manifest
+            .as_object()
+            .cloned()
+            .unwrap_or_else(Map::<String, Value>::new),
         slots,
         gzip: BTreeSet::new(),
         when_dropped: WhenDropped::Delete,

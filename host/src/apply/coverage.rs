@@ -20,8 +20,11 @@ pub(super) fn uncovered(wanted: &Map<String, Value>, fields: &Value) -> Option<S
         "metadata" => {
             let meta = fields.get("f:metadata").unwrap_or(&Value::Null);
             let entries = value.as_object().into_iter().flatten();
-            let mut recorded = entries.filter(|(key, _)| !matches!(key.as_str(), "name" | "namespace"));
-            recorded.find_map(|(key, value)| in_field(value, meta, key).map(|rest| below("metadata", &rest)))
+            let mut recorded =
+                entries.filter(|(key, _)| !matches!(key.as_str(), "name" | "namespace"));
+            recorded.find_map(|(key, value)| {
+                in_field(value, meta, key).map(|rest| below("metadata", &rest))
+            })
         }
         _ => in_field(value, fields, key),
     })
@@ -46,7 +49,9 @@ fn missing(wanted: &Value, owned: &Value) -> Option<String> {
     let whole = owned.as_object().is_some_and(Map::is_empty);
     match wanted {
         _ if whole => None,
-        Value::Object(map) => map.iter().find_map(|(key, value)| in_field(value, owned, key)),
+        Value::Object(map) => map
+            .iter()
+            .find_map(|(key, value)| in_field(value, owned, key)),
         Value::Array(list) => list
             .iter()
             .enumerate()
@@ -63,7 +68,10 @@ fn item_covered(at: usize, item: &Value, owned: &Value) -> bool {
 /// Where in the item it is: the path of the first field that is not covered, or the item.
 fn item_path(at: usize, item: &Value, owned: &Value) -> String {
     let inside = items_for(at, item, owned).find_map(|below| missing(item, below));
-    let name = item.get("name").and_then(Value::as_str).map_or_else(|| at.to_string(), str::to_owned);
+    let name = item
+        .get("name")
+        .and_then(Value::as_str)
+        .map_or_else(|| at.to_string(), str::to_owned);
     match inside {
         Some(rest) => below(&format!("[{name}]"), &rest),
         None => format!("[{name}]"),
@@ -77,14 +85,20 @@ fn items_for<'a>(
     owned: &'a Value,
 ) -> impl Iterator<Item = &'a Value> + 'a {
     let entries = owned.as_object().into_iter().flatten();
-    entries.filter(move |(key, _)| is_item(key, at, item)).map(|(_, below)| below)
+    entries
+        .filter(move |(key, _)| is_item(key, at, item))
+        .map(|(_, below)| below)
 }
 
 fn is_item(key: &str, at: usize, item: &Value) -> bool {
     match key.split_once(':') {
         Some(("i", index)) => index.parse() == Ok(at),
-        Some(("v", value)) => serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item),
-        Some(("k", keys)) => serde_json::from_str::<Map<String, Value>>(keys).is_ok_and(|keys| has_keys(item, &keys)),
+        Some(("v", value)) => {
+            serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item)
+        }
+        Some(("k", keys)) => {
+            serde_json::from_str::<Map<String, Value>>(keys).is_ok_and(|keys| has_keys(item, &keys))
+        }
         _ => false,
     }
 }
@@ -109,22 +123,66 @@ mod tests {
     #[test]
     fn what_we_still_own_is_covered() {
         for (name, wanted, fields) in [
-            ("what is never recorded", json!({"apiVersion": "v1", "kind": "X", "metadata": {"name": "a", "namespace": "b"}}), json!({})),
-            ("a scalar", json!({"spec": {"a": 1}}), json!({"f:spec": {"f:a": {}}})),
-            ("an empty object", json!({"emptyDir": {}}), json!({"f:emptyDir": {}})),
-            ("an object with itself recorded", json!({"spec": {"a": 1}}), json!({"f:spec": {".": {}, "f:a": {}}})),
-            ("an atomic list", json!({"args": ["a", "b"]}), json!({"f:args": {}})),
-            ("an atomic object", json!({"selector": {"a": "b"}}), json!({"f:selector": {}})),
-            ("a set", json!({"finalizers": ["a"]}), json!({"f:finalizers": {"v:\"a\"": {}}})),
-            ("an item by index", json!({"x": ["a"]}), json!({"f:x": {"i:0": {}}})),
-            ("an item by key", json!({"c": [{"name": "a", "image": "i"}]}),
-             json!({"f:c": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {}}}})),
-            ("a key that a default filled in", json!({"ports": [{"containerPort": 80}]}),
-             json!({"f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}}})),
-            ("two protocols on one port", json!({"ports": [{"port": 1, "protocol": "UDP"}]}),
-             json!({"f:ports": {"k:{\"port\":1,\"protocol\":\"TCP\"}": {}, "k:{\"port\":1,\"protocol\":\"UDP\"}": {}}})),
-            ("an owner reference", json!({"metadata": {"ownerReferences": [{"uid": "u", "name": "n"}]}}),
-             json!({"f:metadata": {"f:ownerReferences": {"k:{\"uid\":\"u\"}": {}}}})),
+            (
+                "what is never recorded",
+                json!({"apiVersion": "v1", "kind": "X", "metadata": {"name": "a", "namespace": "b"}}),
+                json!({}),
+            ),
+            (
+                "a scalar",
+                json!({"spec": {"a": 1}}),
+                json!({"f:spec": {"f:a": {}}}),
+            ),
+            (
+                "an empty object",
+                json!({"emptyDir": {}}),
+                json!({"f:emptyDir": {}}),
+            ),
+            (
+                "an object with itself recorded",
+                json!({"spec": {"a": 1}}),
+                json!({"f:spec": {".": {}, "f:a": {}}}),
+            ),
+            (
+                "an atomic list",
+                json!({"args": ["a", "b"]}),
+                json!({"f:args": {}}),
+            ),
+            (
+                "an atomic object",
+                json!({"selector": {"a": "b"}}),
+                json!({"f:selector": {}}),
+            ),
+            (
+                "a set",
+                json!({"finalizers": ["a"]}),
+                json!({"f:finalizers": {"v:\"a\"": {}}}),
+            ),
+            (
+                "an item by index",
+                json!({"x": ["a"]}),
+                json!({"f:x": {"i:0": {}}}),
+            ),
+            (
+                "an item by key",
+                json!({"c": [{"name": "a", "image": "i"}]}),
+                json!({"f:c": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {}}}}),
+            ),
+            (
+                "a key that a default filled in",
+                json!({"ports": [{"containerPort": 80}]}),
+                json!({"f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}}}),
+            ),
+            (
+                "two protocols on one port",
+                json!({"ports": [{"port": 1, "protocol": "UDP"}]}),
+                json!({"f:ports": {"k:{\"port\":1,\"protocol\":\"TCP\"}": {}, "k:{\"port\":1,\"protocol\":\"UDP\"}": {}}}),
+            ),
+            (
+                "an owner reference",
+                json!({"metadata": {"ownerReferences": [{"uid": "u", "name": "n"}]}}),
+                json!({"f:metadata": {"f:ownerReferences": {"k:{\"uid\":\"u\"}": {}}}}),
+            ),
         ] {
             assert_eq!(first_uncovered(wanted, fields), None, "{name}");
         }
@@ -134,15 +192,41 @@ mod tests {
     fn what_somebody_took_is_named() {
         for (path, wanted, fields) in [
             ("spec", json!({"spec": {"a": 1}}), json!({})),
-            ("spec.a", json!({"spec": {"a": 1}}), json!({"f:spec": {"f:b": {}}})),
-            ("metadata.labels.x", json!({"metadata": {"name": "a", "labels": {"x": "y"}}}),
-             json!({"f:metadata": {"f:labels": {"f:z": {}}}})),
-            ("metadata.labels", json!({"metadata": {"labels": {"x": "y"}}}), json!({"f:spec": {}})),
-            ("c[a].image", json!({"c": [{"name": "a", "image": "i"}]}),
-             json!({"f:c": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}}})),
-            ("c[b]", json!({"c": [{"name": "b"}]}), json!({"f:c": {"k:{\"name\":\"a\"}": {}}})),
-            ("finalizers[0]", json!({"finalizers": ["b"]}), json!({"f:finalizers": {"v:\"a\"": {}}})),
-            ("x[1]", json!({"x": ["a", "b"]}), json!({"f:x": {"i:0": {}}})),
+            (
+                "spec.a",
+                json!({"spec": {"a": 1}}),
+                json!({"f:spec": {"f:b": {}}}),
+            ),
+            (
+                "metadata.labels.x",
+                json!({"metadata": {"name": "a", "labels": {"x": "y"}}}),
+                json!({"f:metadata": {"f:labels": {"f:z": {}}}}),
+            ),
+            (
+                "metadata.labels",
+                json!({"metadata": {"labels": {"x": "y"}}}),
+                json!({"f:spec": {}}),
+            ),
+            (
+                "c[a].image",
+                json!({"c": [{"name": "a", "image": "i"}]}),
+                json!({"f:c": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}}}),
+            ),
+            (
+                "c[b]",
+                json!({"c": [{"name": "b"}]}),
+                json!({"f:c": {"k:{\"name\":\"a\"}": {}}}),
+            ),
+            (
+                "finalizers[0]",
+                json!({"finalizers": ["b"]}),
+                json!({"f:finalizers": {"v:\"a\"": {}}}),
+            ),
+            (
+                "x[1]",
+                json!({"x": ["a", "b"]}),
+                json!({"f:x": {"i:0": {}}}),
+            ),
         ] {
             assert_eq!(first_uncovered(wanted, fields).as_deref(), Some(path));
         }
@@ -150,6 +234,9 @@ mod tests {
 
     #[test]
     fn without_an_entry_of_ours_nothing_is_covered() {
-        assert_eq!(first_uncovered(json!({"data": {"a": "b"}}), json!({})).as_deref(), Some("data"));
+        assert_eq!(
+            first_uncovered(json!({"data": {"a": "b"}}), json!({})).as_deref(),
+            Some("data")
+        );
     }
 }

@@ -69,12 +69,24 @@ impl<'a> Desired<'a> {
             true => shared_field_manager(&owner.key),
             false => field_manager(&owner.key.kind),
         };
-        Self { child, manager, label, owner_uid: &owner.uid, digest, document }
+        Self {
+            child,
+            manager,
+            label,
+            owner_uid: &owner.uid,
+            digest,
+            document,
+        }
     }
 
     /// The paths that are wanted, as a document without the values of slots: for comparing, not for writing.
     pub fn shape(&self) -> Map<String, Value> {
-        let placeholders = self.child.slots.keys().map(|key| (key.clone(), SecretValue::new(Vec::new()))).collect();
+        let placeholders = self
+            .child
+            .slots
+            .keys()
+            .map(|key| (key.clone(), SecretValue::new(Vec::new())))
+            .collect();
         self.filled(&placeholders)
     }
 
@@ -82,7 +94,8 @@ impl<'a> Desired<'a> {
     pub fn filled(&self, values: &SlotValues) -> Map<String, Value> {
         let mut document = self.document.clone();
         for (key, value) in values {
-            map_at(&mut document, "data").insert(key.clone(), STANDARD.encode(value.expose()).into());
+            map_at(&mut document, "data")
+                .insert(key.clone(), STANDARD.encode(value.expose()).into());
         }
         for key in &self.child.gzip {
             compress(&mut document, key, self.child.is_secret());
@@ -139,7 +152,9 @@ fn describe(slot: &Slot, sources: &SourceDigests) -> Value {
 
 /// Compresses one key of `data`. In a ConfigMap it moves to `binaryData`, since `data` takes text only.
 fn compress(document: &mut Map<String, Value>, key: &str, secret: bool) {
-    let Some(Value::String(text)) = map_at(document, "data").remove(key) else { return };
+    let Some(Value::String(text)) = map_at(document, "data").remove(key) else {
+        return;
+    };
     let (field, bytes) = match secret {
         true => ("data", STANDARD.decode(&text).unwrap_or_default()),
         false => ("binaryData", text.into_bytes()),
@@ -152,7 +167,9 @@ fn compress(document: &mut Map<String, Value>, key: &str, secret: bool) {
 
 /// The same bytes give the same bytes: no time stamp, no name.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
+    let mut encoder = GzBuilder::new()
+        .mtime(0)
+        .write(Vec::new(), Compression::default());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.unwrap_or_else(|_| unreachable!("writing to memory does not fail"))
 }

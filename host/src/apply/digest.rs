@@ -7,7 +7,11 @@ use sha2::{Digest, Sha256};
 pub(super) fn digest(value: &Value) -> String {
     let mut hash = Sha256::new();
     feed(value, &mut hash);
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize()
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Feeds a value so that no two values feed the same bytes.
@@ -48,8 +52,19 @@ mod tests {
         let other: Value = serde_json::from_str(r#"{"b": [true, null], "a": 1}"#).unwrap();
         assert_eq!(digest(&one), digest(&other));
         let different = [
-            json!({}), json!([]), json!(""), json!(null), json!(1), json!("1"), json!([1, 2]), json!([2, 1]),
-            json!([[1], 2]), json!([1, [2]]), json!({"a": 1}), json!({"a": "1"}), json!(["a", 1]),
+            json!({}),
+            json!([]),
+            json!(""),
+            json!(null),
+            json!(1),
+            json!("1"),
+            json!([1, 2]),
+            json!([2, 1]),
+            json!([[1], 2]),
+            json!([1, [2]]),
+            json!({"a": 1}),
+            json!({"a": "1"}),
+            json!(["a", 1]),
         ];
         let digests: std::collections::BTreeSet<_> = different.iter().map(digest).collect();
         assert_eq!(digests.len(), different.len());

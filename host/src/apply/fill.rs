@@ -71,7 +71,8 @@ impl Filler<'_> {
         let recorded = generated(secret, &random.id);
         if !self.record.generated.contains(&recorded) {
             let value = make(random.length, self.entropy);
-            self.secrets.remember(child.key.namespace.as_deref().unwrap_or_default(), &value);
+            self.secrets
+                .remember(child.key.namespace.as_deref().unwrap_or_default(), &value);
             return Ok(value);
         }
         let carried = self.standing(child, &copy_name(secret), key).await?;
@@ -91,7 +92,11 @@ impl Filler<'_> {
         key: &str,
     ) -> Result<Option<SecretValue>, ChildTrouble> {
         let namespace = child.key.namespace.clone().unwrap_or_default();
-        let place = SecretKey { namespace, name: secret.to_owned(), key: key.to_owned() };
+        let place = SecretKey {
+            namespace,
+            name: secret.to_owned(),
+            key: key.to_owned(),
+        };
         match self.secrets.value(&place).await {
             Ok(value) => Ok(Some(value).filter(|value| !value.expose().is_empty())),
             Err(SecretError::NoSecret { .. } | SecretError::NoKey { .. }) => Ok(None),
@@ -108,7 +113,9 @@ impl Filler<'_> {
                     joined.extend_from_slice(self.secrets.value(key).await?.expose());
                 }
                 Part::Random(random) => {
-                    joined.extend_from_slice(randoms.get(&random.id).map_or(&[][..], SecretValue::expose));
+                    joined.extend_from_slice(
+                        randoms.get(&random.id).map_or(&[][..], SecretValue::expose),
+                    );
                 }
             }
         }
@@ -155,7 +162,10 @@ mod tests {
 
     impl Entropy for Counting {
         fn fill(&self, bytes: &mut [u8]) {
-            bytes.iter_mut().zip(200..=255).for_each(|(byte, value)| *byte = value);
+            bytes
+                .iter_mut()
+                .zip(200..=255)
+                .for_each(|(byte, value)| *byte = value);
         }
     }
 

@@ -124,7 +124,10 @@ impl Applied {
 
 impl ChildEnded {
     fn wrote(&self) -> bool {
-        matches!(self, Self::Made | Self::MadeAgain | Self::Changed | Self::PutRight(_))
+        matches!(
+            self,
+            Self::Made | Self::MadeAgain | Self::Changed | Self::PutRight(_)
+        )
     }
 }
 
@@ -137,8 +140,18 @@ struct Round<'a> {
 
 impl Applier {
     /// Writes to `cluster`, compares with what `cache` shows, takes values from `secrets`.
-    pub fn new(cluster: Cluster, secrets: Arc<Secrets>, cache: Cache, entropy: SharedEntropy) -> Self {
-        Self { cluster, secrets, cache, entropy }
+    pub fn new(
+        cluster: Cluster,
+        secrets: Arc<Secrets>,
+        cache: Cache,
+        entropy: SharedEntropy,
+    ) -> Self {
+        Self {
+            cluster,
+            secrets,
+            cache,
+            entropy,
+        }
     }
 
     /// Brings the children of `plan` in step, for `owner` as this round saw it.
@@ -149,7 +162,11 @@ impl Applier {
         adopt: &BTreeSet<Adopted>,
         memory: &mut Memory,
     ) -> Applied {
-        let round = Round { owner, adopt, record: Record::of(owner) };
+        let round = Round {
+            owner,
+            adopt,
+            record: Record::of(owner),
+        };
         let mut children = Vec::with_capacity(plan.children().len());
         let mut record = Record::default();
         for child in plan.children() {
@@ -158,14 +175,21 @@ impl Applier {
                 Err(trouble) => ChildEnded::Failed(trouble),
             };
             remember(&mut record, &round.record, child, &ended);
-            children.push(ChildOutcome { key: child.key.clone(), ended });
+            children.push(ChildOutcome {
+                key: child.key.clone(),
+                ended,
+            });
         }
         memory.stood = children
             .iter()
             .filter(|child| matches!(child.ended, ChildEnded::InStep) || child.ended.wrote())
             .map(|child| child.key.clone())
             .collect();
-        Applied { children, record, prunes: !memory.unwanted.is_empty() }
+        Applied {
+            children,
+            record,
+            prunes: !memory.unwanted.is_empty(),
+        }
     }
 
     async fn child(
@@ -187,20 +211,32 @@ impl Applier {
         let why = match doing {
             Step::InStep => return Ok(ChildEnded::InStep),
             Step::Wait => return Ok(ChildEnded::Waits),
-            Step::NameTaken => return Err(ChildTrouble::NameTaken { label: desired.label }),
+            Step::NameTaken => {
+                return Err(ChildTrouble::NameTaken {
+                    label: desired.label,
+                });
+            }
             Step::Write(why) => why,
         };
         match self.write(round, &desired, live.as_deref()).await {
             Ok(()) => Ok(ended(why, &child.key, memory)),
-            Err(ChildTrouble::Immutable(error)) => immutable(child, live.as_deref(), ChildTrouble::Immutable(error)),
+            Err(ChildTrouble::Immutable(error)) => {
+                immutable(child, live.as_deref(), ChildTrouble::Immutable(error))
+            }
             Err(other) => Err(other),
         }
     }
 
     /// Copies what was generated for a child that is to be made again.
     async fn carry(&self, owner: &Object, child: &WantedChild) -> Result<(), ChildTrouble> {
-        let Some(copy) = carry::copy(child) else { return Ok(()) };
-        let round = Round { owner, adopt: &BTreeSet::new(), record: Record::of(owner) };
+        let Some(copy) = carry::copy(child) else {
+            return Ok(());
+        };
+        let round = Round {
+            owner,
+            adopt: &BTreeSet::new(),
+            record: Record::of(owner),
+        };
         match self.child(&round, &copy, &Memory::default()).await? {
             ChildEnded::Waits => Err(ChildTrouble::NotKept(copy.key.to_string())),
             _ => Ok(()),
@@ -267,14 +303,19 @@ fn remember(record: &mut Record, before: &Record, child: &WantedChild, ended: &C
     let there = matches!(ended, ChildEnded::InStep) || ended.wrote();
     let randoms = child.slots.values().flat_map(Slot::randoms);
     let names = randoms.map(|random| generated(&child.key.name, &random.id));
-    record.generated.extend(names.filter(|name| there || before.generated.contains(name)));
+    record
+        .generated
+        .extend(names.filter(|name| there || before.generated.contains(name)));
     match ended {
         ChildEnded::ToRecreate(recreation) => {
             record.recreating.insert(recreation.clone());
         }
         ChildEnded::Waits => {
-            let is_it = |going: &&Recreation| going.kind == child.key.kind && going.name == child.key.name;
-            record.recreating.extend(before.recreating.iter().find(is_it).cloned());
+            let is_it =
+                |going: &&Recreation| going.kind == child.key.kind && going.name == child.key.name;
+            record
+                .recreating
+                .extend(before.recreating.iter().find(is_it).cloned());
         }
         _ => {}
     }

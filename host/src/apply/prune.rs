@@ -71,11 +71,16 @@ impl Applier {
         fence: Option<&Fence>,
         memory: &mut Memory,
     ) -> Pruned {
-        let Seen { applied, live, facts } = round;
+        let Seen {
+            applied,
+            live,
+            facts,
+        } = round;
         let mut pruned = Pruned::default();
         let before = std::mem::take(&mut memory.unwanted);
         if let Some(fence) = fence.filter(|fence| fence.uid() == owner.uid) {
-            self.recreate(owner, plan, applied, fence, &mut pruned).await;
+            self.recreate(owner, plan, applied, fence, &mut pruned)
+                .await;
         }
         if plan.call() == Call::Finalize || facts == Gathered::SomeRefused || !applied.settled() {
             return pruned;
@@ -83,7 +88,8 @@ impl Applier {
         for child in unwanted(owner, plan, live) {
             match fence {
                 Some(_) if before.contains(&child.uid) => {
-                    self.delete(child, PropagationPolicy::Background, &mut pruned).await;
+                    self.delete(child, PropagationPolicy::Background, &mut pruned)
+                        .await;
                 }
                 Some(_) | None => {
                     memory.unwanted.insert(child.uid.clone());
@@ -104,8 +110,12 @@ impl Applier {
         pruned: &mut Pruned,
     ) {
         for (child, outcome) in plan.children().iter().zip(&applied.children) {
-            let ChildEnded::ToRecreate(Recreation { uid, .. }) = &outcome.ended else { continue };
-            let Some(live) = self.cache.get(&child.key).filter(|live| live.uid == *uid) else { continue };
+            let ChildEnded::ToRecreate(Recreation { uid, .. }) = &outcome.ended else {
+                continue;
+            };
+            let Some(live) = self.cache.get(&child.key).filter(|live| live.uid == *uid) else {
+                continue;
+            };
             let policy = match child.when_immutable {
                 WhenImmutable::RecreateOrphaning => PropagationPolicy::Orphan,
                 WhenImmutable::Recreate | WhenImmutable::Report => PropagationPolicy::Foreground,
@@ -128,7 +138,10 @@ impl Applier {
     /// Deletes exactly what was looked at.
     async fn deleted(&self, child: &Object, policy: PropagationPolicy) -> Result<(), ClusterError> {
         let key = &child.key;
-        let api = self.cluster.api(&key.kind, key.namespace.as_deref()).await?;
+        let api = self
+            .cluster
+            .api(&key.kind, key.namespace.as_deref())
+            .await?;
         let params = DeleteParams {
             propagation_policy: Some(policy),
             preconditions: Some(Preconditions {
@@ -160,12 +173,20 @@ fn unwanted<'a>(
     plan: &'a Checked,
     live: &'a [Arc<Object>],
 ) -> impl Iterator<Item = &'a Arc<Object>> {
-    let named: BTreeSet<_> =
-        plan.children().iter().map(|child| (child.key.kind.qualified(), &child.key.name)).collect();
+    let named: BTreeSet<_> = plan
+        .children()
+        .iter()
+        .map(|child| (child.key.kind.qualified(), &child.key.name))
+        .collect();
     let ours = |child: &Object| {
         child.annotations.get(OWNER_UID) == Some(&owner.uid)
-            && child.annotations.get(WHEN_DROPPED).is_some_and(|when| when == "delete")
-            && child.controller().is_some_and(|controller| controller.uid == owner.uid)
+            && child
+                .annotations
+                .get(WHEN_DROPPED)
+                .is_some_and(|when| when == "delete")
+            && child
+                .controller()
+                .is_some_and(|controller| controller.uid == owner.uid)
     };
     live.iter().filter(move |child| {
         let name = (child.key.kind.qualified(), &child.key.name);

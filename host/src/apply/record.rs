@@ -44,12 +44,16 @@ impl Record {
         }
         let whole: Option<Whole> = serde_json::from_str(&owner.json).ok();
         let own = whole.and_then(|whole| whole.status.get(FIELD).cloned());
-        own.and_then(|own| serde_json::from_value(own).ok()).unwrap_or_default()
+        own.and_then(|own| serde_json::from_value(own).ok())
+            .unwrap_or_default()
     }
 
     /// Whether there is nothing to remember.
     pub fn is_empty(&self) -> bool {
-        let Self { generated, recreating } = self;
+        let Self {
+            generated,
+            recreating,
+        } = self;
         generated.is_empty() && recreating.is_empty()
     }
 }

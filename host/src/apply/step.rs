@@ -36,7 +36,9 @@ pub enum Why {
 
 /// Compares what stands with what should. `live` may be the cache's: of managedFields it has only our entries.
 pub fn step(live: Option<&Object>, desired: &Desired<'_>, adopt: &BTreeSet<Adopted>) -> Step {
-    let Some(live) = live else { return Step::Write(Why::Absent) };
+    let Some(live) = live else {
+        return Step::Write(Why::Absent);
+    };
     if !is_ours(live, desired) && !adopted(live, adopt) {
         return Step::NameTaken;
     }
@@ -51,7 +53,10 @@ pub fn step(live: Option<&Object>, desired: &Desired<'_>, adopt: &BTreeSet<Adopt
     }
     let fields = live.own_fields.get(&desired.manager);
     let fields = fields.and_then(|text| serde_json::from_str(text).ok());
-    match uncovered(&desired.shape(), &fields.unwrap_or_else(|| Value::Object(Default::default()))) {
+    match uncovered(
+        &desired.shape(),
+        &fields.unwrap_or_else(|| Value::Object(Default::default())),
+    ) {
         Some(path) => Step::Write(Why::Disturbed(path)),
         None => Step::InStep,
     }

@@ -40,7 +40,9 @@ pub enum ChildTrouble {
     #[error("{0}; a change of this field needs the object to be deleted and made again")]
     Immutable(ClusterError),
     /// The API server took it, but did not keep all of it.
-    #[error("the API server does not keep {0}: something between changes the object, such as a webhook")]
+    #[error(
+        "the API server does not keep {0}: something between changes the object, such as a webhook"
+    )]
     NotKept(String),
     /// Its kind is cluster-scoped.
     #[error("{} is cluster-scoped; an object in a namespace cannot own it", .0.kind)]

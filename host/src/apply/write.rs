@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::apply::desired::{Desired, SlotValues};
 use crate::apply::trouble::ChildTrouble;
-use crate::cluster::{Cluster, ClusterError, asked};
 use crate::cache::is_secret;
+use crate::cluster::{Cluster, ClusterError, asked};
 use crate::object::{Kind, Object};
 
 /// Whether fields that others own are taken over.
@@ -38,7 +38,12 @@ pub(super) async fn write(
         ..PatchParams::default()
     };
     let what = format!("apply {key}");
-    match asked(&what, api.patch(&key.name, &params, &Patch::Apply(&document))).await {
+    match asked(
+        &what,
+        api.patch(&key.name, &params, &Patch::Apply(&document)),
+    )
+    .await
+    {
         Ok(live) => Ok(kept(&key.kind, live)?),
         Err(error) if is_immutable(&error) => Err(ChildTrouble::Immutable(error)),
         Err(error) => Err(error.into()),
@@ -63,7 +68,14 @@ pub(super) fn kept(kind: &Kind, mut live: DynamicObject) -> Result<Object, Clust
 /// Whether the answer says that a field may not change. The API server has no code of its own for it: it is an
 /// `Invalid` whose causes say so in these words.
 fn is_immutable(error: &ClusterError) -> bool {
-    let ClusterError::Refused { source, .. } = error else { return false };
-    let words = ["immutable", "Forbidden: updates to", "cannot be changed", "may not be changed"];
+    let ClusterError::Refused { source, .. } = error else {
+        return false;
+    };
+    let words = [
+        "immutable",
+        "Forbidden: updates to",
+        "cannot be changed",
+        "may not be changed",
+    ];
     source.code == 422 && words.iter().any(|words| source.message.contains(words))
 }

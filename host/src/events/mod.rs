@@ -51,9 +51,18 @@ pub struct Recorder {
 impl Recorder {
     /// Writes to `cluster`; `secrets` masks what is written; `cache` knows the objects that Events are about.
     pub fn new(cluster: Cluster, cache: Cache, secrets: Arc<Secrets>, clock: SharedClock) -> Self {
-        let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+        let host = nix::unistd::gethostname()
+            .ok()
+            .and_then(|name| name.into_string().ok());
         let instance = host.unwrap_or_else(|| FIELD_MANAGER.to_owned()).into();
-        Self { cluster, cache, secrets, clock, instance, rations: Arc::default() }
+        Self {
+            cluster,
+            cache,
+            secrets,
+            clock,
+            instance,
+            rations: Arc::default(),
+        }
     }
 
     /// Writes what happened to `owner` and to what belongs to it, in this order.
@@ -77,23 +86,43 @@ impl Recorder {
         let regarding = self.reference(owner, &event.about);
         let name = name(&regarding, event, note);
         let now = self.clock.now();
-        let verdict = self.rations().entry(owner.uid.clone()).or_default().ask(&name, now);
+        let verdict = self
+            .rations()
+            .entry(owner.uid.clone())
+            .or_default()
+            .ask(&name, now);
         let api: Api<Written> = Api::namespaced(self.cluster.client(), namespace);
         match verdict {
             Verdict::First(unique) => {
                 let written = self.written(&unique, namespace, regarding, event, note);
-                let params =
-                    PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
-                asked("create an Event", api.create(&params, &written)).await.map(drop)
+                let params = PostParams {
+                    field_manager: Some(FIELD_MANAGER.into()),
+                    ..PostParams::default()
+                };
+                asked("create an Event", api.create(&params, &written))
+                    .await
+                    .map(drop)
             }
             Verdict::Again(Series { name, count }) => {
-                let series = EventSeries { count, last_observed_time: micro(now) };
+                let series = EventSeries {
+                    count,
+                    last_observed_time: micro(now),
+                };
                 let patch = Patch::Merge(json!({ "series": series }));
-                asked("count an Event", api.patch(&name, &PatchParams::default(), &patch)).await.map(drop)
+                asked(
+                    "count an Event",
+                    api.patch(&name, &PatchParams::default(), &patch),
+                )
+                .await
+                .map(drop)
             }
             Verdict::Silent => Ok(()),
             Verdict::TooMany => {
-                tracing::warn!(reason = event.reason, "too many Events about {}: one is left out", owner.key);
+                tracing::warn!(
+                    reason = event.reason,
+                    "too many Events about {}: one is left out",
+                    owner.key
+                );
                 Ok(())
             }
         }
@@ -130,7 +159,12 @@ impl Recorder {
 
     /// What the Event is about. The uid makes `kubectl describe` show it.
     fn reference(&self, owner: &Object, about: &ObjectRef) -> ObjectReference {
-        let ObjectRef { api_version, kind, namespace, name } = about;
+        let ObjectRef {
+            api_version,
+            kind,
+            namespace,
+            name,
+        } = about;
         let key = ObjectKey {
             kind: Kind::new(api_version, kind),
             namespace: namespace.clone(),
@@ -160,11 +194,22 @@ fn name(regarding: &ObjectReference, event: &Event, note: &str) -> String {
     let about = regarding.name.as_deref().unwrap_or_default();
     let mut hash = Sha256::new();
     let kind = regarding.kind.as_deref().unwrap_or_default();
-    for part in [kind, about, regarding.uid.as_deref().unwrap_or_default(), &event.reason, note] {
+    for part in [
+        kind,
+        about,
+        regarding.uid.as_deref().unwrap_or_default(),
+        &event.reason,
+        note,
+    ] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let digest: String = hash.finalize().iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = hash
+        .finalize()
+        .iter()
+        .take(5)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let about = &about[..about.floor_char_boundary(200)];
     format!("{about}.{digest}")
 }

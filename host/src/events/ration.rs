@@ -47,7 +47,8 @@ pub(super) struct Ration {
 impl Ration {
     /// Asks to say at the time `now`, in milliseconds, what goes by `name`.
     pub(super) fn ask(&mut self, name: &str, now: u64) -> Verdict {
-        self.said.retain(|_, said| now.saturating_sub(said.last) < FRESH);
+        self.said
+            .retain(|_, said| now.saturating_sub(said.last) < FRESH);
         if let Some(said) = self.said.get_mut(name) {
             said.last = now;
             said.series.count = said.series.count.saturating_add(1);
@@ -62,8 +63,18 @@ impl Ration {
             return Verdict::TooMany;
         }
         let unique = format!("{name}{now:x}");
-        let series = Series { name: unique.clone(), count: 1 };
-        self.said.insert(name.to_owned(), Said { series, last: now, written: now });
+        let series = Series {
+            name: unique.clone(),
+            count: 1,
+        };
+        self.said.insert(
+            name.to_owned(),
+            Said {
+                series,
+                last: now,
+                written: now,
+            },
+        );
         Verdict::First(unique)
     }
 
@@ -89,12 +100,20 @@ mod tests {
     #[test]
     fn what_is_said_again_is_counted_on_the_first() {
         let mut ration = Ration::default();
-        let Verdict::First(name) = ration.ask("a.1", START) else { panic!("not first") };
-        let twice = Series { name: name.clone(), count: 2 };
+        let Verdict::First(name) = ration.ask("a.1", START) else {
+            panic!("not first")
+        };
+        let twice = Series {
+            name: name.clone(),
+            count: 2,
+        };
         assert_eq!(ration.ask("a.1", START + 1), Verdict::Again(twice));
         assert_eq!(ration.ask("a.1", START + 2), Verdict::Silent);
         let later = Series { name, count: 4 };
-        assert_eq!(ration.ask("a.1", START + 2 + COUNT_EVERY), Verdict::Again(later));
+        assert_eq!(
+            ration.ask("a.1", START + 2 + COUNT_EVERY),
+            Verdict::Again(later)
+        );
         let long_after = START + 3 * FRESH;
         assert!(matches!(ration.ask("a.1", long_after), Verdict::First(_)));
     }
@@ -103,10 +122,16 @@ mod tests {
     fn a_flood_is_cut_and_a_little_later_there_is_room_again() {
         let mut ration = Ration::default();
         for number in 0..BURST {
-            assert!(matches!(ration.ask(&format!("a.{number}"), START), Verdict::First(_)));
+            assert!(matches!(
+                ration.ask(&format!("a.{number}"), START),
+                Verdict::First(_)
+            ));
         }
         assert_eq!(ration.ask("a.x", START), Verdict::TooMany);
-        assert!(matches!(ration.ask("a.x", START + REFILL), Verdict::First(_)));
+        assert!(matches!(
+            ration.ask("a.x", START + REFILL),
+            Verdict::First(_)
+        ));
         assert_eq!(ration.ask("a.y", START + REFILL), Verdict::TooMany);
     }
 }

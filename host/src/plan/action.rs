@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::object::{DOMAIN, Kind, Object, ObjectKey};
 use crate::plan::refused::Refused;
 use crate::plugin::bindings::{
-    Action, ActionStep, Argument, DeleteAction, Effect, EvictAction, HttpAction, Login, ObjectRef, Part,
-    PatchAction, RedisAction, SecretKey,
+    Action, ActionStep, Argument, DeleteAction, Effect, EvictAction, HttpAction, Login, ObjectRef,
+    Part, PatchAction, RedisAction, SecretKey,
 };
 use crate::plugin::grants::{Grant, Grants, Protocol};
 
@@ -33,12 +33,18 @@ impl Checks<'_> {
     pub(super) fn actions(&self, steps: &[ActionStep]) -> Result<(), Refused> {
         let actions = || steps.iter().flat_map(|step| &step.actions);
         if actions().count() > MOST_ACTIONS {
-            return Err(Refused::form("actions", format!("a plan has at most {MOST_ACTIONS}")));
+            return Err(Refused::form(
+                "actions",
+                format!("a plan has at most {MOST_ACTIONS}"),
+            ));
         }
         let mut ids = BTreeSet::new();
         for action in actions() {
             if !ids.insert(&action.id) {
-                return Err(Refused::form(format!("action {}", action.id), "another action has this id"));
+                return Err(Refused::form(
+                    format!("action {}", action.id),
+                    "another action has this id",
+                ));
             }
             self.action(action)?;
         }
@@ -46,13 +52,23 @@ impl Checks<'_> {
     }
 
     fn action(&self, action: &Action) -> Result<(), Refused> {
-        let Action { id, effect, timeout } = action;
+        let Action {
+            id,
+            effect,
+            timeout,
+        } = action;
         if id.is_empty() || id.len() > LONGEST_ID {
-            return Err(Refused::form("an action's id", format!("write 1 to {LONGEST_ID} bytes")));
+            return Err(Refused::form(
+                "an action's id",
+                format!("write 1 to {LONGEST_ID} bytes"),
+            ));
         }
         let what = format!("action {id}");
         if *timeout == 0 || *timeout > LONGEST {
-            return Err(Refused::form(what, format!("its time-out is {timeout} ms: write 1 to {LONGEST}")));
+            return Err(Refused::form(
+                what,
+                format!("its time-out is {timeout} ms: write 1 to {LONGEST}"),
+            ));
         }
         match effect {
             Effect::Redis(redis) => self.redis(&what, redis),
@@ -64,22 +80,37 @@ impl Checks<'_> {
     }
 
     fn redis(&self, what: &str, action: &RedisAction) -> Result<(), Refused> {
-        let RedisAction { target, login, commands, guard: _ } = action;
+        let RedisAction {
+            target,
+            login,
+            commands,
+            guard: _,
+        } = action;
         self.grant(what, Grant::Act(Protocol::Redis, target.port))?;
         self.login(what, login.as_ref())?;
         if commands.is_empty() || commands.len() > MOST_COMMANDS {
-            let why = format!("it has {} commands: write 1 to {MOST_COMMANDS}", commands.len());
+            let why = format!(
+                "it has {} commands: write 1 to {MOST_COMMANDS}",
+                commands.len()
+            );
             return Err(Refused::form(what, why));
         }
-        commands.iter().try_for_each(|command| self.command(what, command))
+        commands
+            .iter()
+            .try_for_each(|command| self.command(what, command))
     }
 
     fn command(&self, what: &str, command: &[Argument]) -> Result<(), Refused> {
         if !matches!(command.first(), Some(Argument::Text(name)) if !name.is_empty()) {
-            return Err(Refused::form(what, "a command begins with its name as text"));
+            return Err(Refused::form(
+                what,
+                "a command begins with its name as text",
+            ));
         }
         for (at, argument) in command.iter().enumerate() {
-            let Argument::Parts(parts) = argument else { continue };
+            let Argument::Parts(parts) = argument else {
+                continue;
+            };
             if !takes_secret(command, at, parts) {
                 let why = format!(
                     "argument {at} of {} holds a secret; secrets stand only where a password does: AUTH, \
@@ -98,18 +129,32 @@ impl Checks<'_> {
             Part::Secret(key) => Some(key),
             Part::Text(_) => None,
         });
-        secrets.into_iter().try_for_each(|key| self.secret(what, key))
+        secrets
+            .into_iter()
+            .try_for_each(|key| self.secret(what, key))
     }
 
     fn http(&self, what: &str, action: &HttpAction) -> Result<(), Refused> {
-        let HttpAction { target, method: _, path, headers, body: _ } = action;
+        let HttpAction {
+            target,
+            method: _,
+            path,
+            headers,
+            body: _,
+        } = action;
         self.grant(what, Grant::Act(Protocol::Http, target.port))?;
         if !path.starts_with('/') {
             return Err(Refused::form(what, "its path does not begin with /"));
         }
         let forbidden = ["authorization", "cookie", "host"];
-        match headers.iter().find(|(name, _)| forbidden.contains(&name.to_ascii_lowercase().as_str())) {
-            Some((name, _)) => Err(Refused::form(what, format!("the header {name} is not the plugin's to set"))),
+        match headers
+            .iter()
+            .find(|(name, _)| forbidden.contains(&name.to_ascii_lowercase().as_str()))
+        {
+            Some((name, _)) => Err(Refused::form(
+                what,
+                format!("the header {name} is not the plugin's to set"),
+            )),
             None => Ok(()),
         }
     }
@@ -120,18 +165,29 @@ impl Checks<'_> {
         self.grant(what, Grant::Patch(key.kind.clone()))?;
         self.uid(what, uid)?;
         if self.children.contains(&key) {
-            return Err(Refused::form(what, format!("{key} is a child of this plan: change its manifest")));
+            return Err(Refused::form(
+                what,
+                format!("{key} is a child of this plan: change its manifest"),
+            ));
         }
         check_patch(patch).map_err(|why| Refused::form(what, why))
     }
 
     fn delete(&self, what: &str, action: &DeleteAction) -> Result<(), Refused> {
-        let DeleteAction { object, uid, grace_seconds: _, wait } = action;
+        let DeleteAction {
+            object,
+            uid,
+            grace_seconds: _,
+            wait,
+        } = action;
         let key = self.object(what, object)?;
         self.grant(what, Grant::Delete(key.kind))?;
         self.uid(what, uid)?;
         match *wait > LONGEST {
-            true => Err(Refused::form(what, format!("it waits {wait} ms: write at most {LONGEST}"))),
+            true => Err(Refused::form(
+                what,
+                format!("it waits {wait} ms: write at most {LONGEST}"),
+            )),
             false => Ok(()),
         }
     }
@@ -144,7 +200,9 @@ impl Checks<'_> {
 
     fn login(&self, what: &str, login: Option<&Login>) -> Result<(), Refused> {
         let passwords = login.into_iter().flat_map(|login| &login.passwords);
-        passwords.into_iter().try_for_each(|key| self.secret(what, key))
+        passwords
+            .into_iter()
+            .try_for_each(|key| self.secret(what, key))
     }
 
     /// A Secret of another namespace than the object's own needs a grant of its own.
@@ -161,25 +219,41 @@ impl Checks<'_> {
     pub(super) fn grant(&self, what: &str, grant: Grant) -> Result<(), Refused> {
         match self.grants.allows(&grant) {
             true => Ok(()),
-            false => Err(Refused::Grant { what: what.into(), grant }),
+            false => Err(Refused::Grant {
+                what: what.into(),
+                grant,
+            }),
         }
     }
 
     /// Names the object that an action is about; only the owner's own namespace is within reach.
     fn object(&self, what: &str, object: &ObjectRef) -> Result<ObjectKey, Refused> {
-        let ObjectRef { api_version, kind, namespace, name } = object;
+        let ObjectRef {
+            api_version,
+            kind,
+            namespace,
+            name,
+        } = object;
         if namespace.is_some() && *namespace != self.owner.key.namespace {
             let namespace = namespace.as_deref().unwrap_or_default();
-            let why = format!("it reaches into namespace {namespace}; actions stay in the object's own");
+            let why =
+                format!("it reaches into namespace {namespace}; actions stay in the object's own");
             return Err(Refused::form(what, why));
         }
         let kind = Kind::new(api_version, kind);
-        Ok(ObjectKey { kind, namespace: namespace.clone(), name: name.clone() })
+        Ok(ObjectKey {
+            kind,
+            namespace: namespace.clone(),
+            name: name.clone(),
+        })
     }
 
     fn uid(&self, what: &str, uid: &str) -> Result<(), Refused> {
         match uid.is_empty() {
-            true => Err(Refused::form(what, "it names no uid: say which object was meant")),
+            true => Err(Refused::form(
+                what,
+                "it names no uid: say which object was meant",
+            )),
             false => Ok(()),
         }
     }
@@ -209,21 +283,34 @@ fn text(argument: Option<&Argument>) -> &str {
 }
 
 fn check_patch(patch: &str) -> Result<(), String> {
-    let patch: Map<String, Value> =
-        serde_json::from_str(patch).map_err(|error| format!("its patch is not a JSON object: {error}"))?;
-    if let Some(key) = ["apiVersion", "kind"].into_iter().find(|key| patch.contains_key(*key)) {
+    let patch: Map<String, Value> = serde_json::from_str(patch)
+        .map_err(|error| format!("its patch is not a JSON object: {error}"))?;
+    if let Some(key) = ["apiVersion", "kind"]
+        .into_iter()
+        .find(|key| patch.contains_key(*key))
+    {
         return Err(format!("its patch may not change {key}"));
     }
-    let meta = patch.get("metadata").and_then(Value::as_object).into_iter().flatten();
+    let meta = patch
+        .get("metadata")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
     for (part, entries) in meta {
         if part != "labels" && part != "annotations" {
-            return Err(format!("its patch may not change metadata.{part}: only labels and annotations"));
+            return Err(format!(
+                "its patch may not change metadata.{part}: only labels and annotations"
+            ));
         }
         let Some(entries) = entries.as_object() else {
-            return Err(format!("its patch replaces all metadata.{part}: name the keys to change"));
+            return Err(format!(
+                "its patch replaces all metadata.{part}: name the keys to change"
+            ));
         };
         if let Some(key) = entries.keys().find(|key| key.starts_with(DOMAIN)) {
-            return Err(format!("its patch may not change metadata.{part} \"{key}\": it is the host's"));
+            return Err(format!(
+                "its patch may not change metadata.{part} \"{key}\": it is the host's"
+            ));
         }
     }
     match patch.get("metadata") {

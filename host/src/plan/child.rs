@@ -50,7 +50,14 @@ impl WantedChild {
     /// # Errors
     /// [`Refused::Form`] when the manifest breaks a rule.
     pub(super) fn parse(child: Child, owner: &Object) -> Result<Self, Refused> {
-        let Child { manifest, when_dropped, write, when_immutable, shared, gzip } = child;
+        let Child {
+            manifest,
+            when_dropped,
+            write,
+            when_immutable,
+            shared,
+            gzip,
+        } = child;
         let mut manifest = read(&manifest)?;
         let key = name(&manifest, owner)?;
         let what = format!("child {key}");
@@ -70,9 +77,20 @@ impl WantedChild {
         let gzip = gzip.into_iter().collect();
         check_gzip(&key.kind, &manifest, &slots, &gzip).map_err(form)?;
         if shared && slots.values().any(|slot| slot.randoms().next().is_some()) {
-            return Err(form("a shared child may not hold a random value: each owner would make its own".into()));
+            return Err(form(
+                "a shared child may not hold a random value: each owner would make its own".into(),
+            ));
         }
-        Ok(Self { key, manifest, slots, gzip, when_dropped, write, when_immutable, shared })
+        Ok(Self {
+            key,
+            manifest,
+            slots,
+            gzip,
+            when_dropped,
+            write,
+            when_immutable,
+            shared,
+        })
     }
 }
 
@@ -88,10 +106,16 @@ fn read(manifest: &str) -> Result<Map<String, Value>, Refused> {
     let begin = || manifest.chars().take(80).collect::<String>();
     if manifest.len() > LARGEST {
         let why = format!("{} bytes, an object has at most {LARGEST}", manifest.len());
-        return Err(Refused::form(format!("the child that begins with {}", begin()), why));
+        return Err(Refused::form(
+            format!("the child that begins with {}", begin()),
+            why,
+        ));
     }
     serde_json::from_str(manifest).map_err(|error| {
-        Refused::form(format!("the child that begins with {}", begin()), format!("is not a JSON object: {error}"))
+        Refused::form(
+            format!("the child that begins with {}", begin()),
+            format!("is not a JSON object: {error}"),
+        )
     })
 }
 
@@ -101,10 +125,17 @@ fn name(manifest: &Map<String, Value>, owner: &Object) -> Result<ObjectKey, Refu
     let (version, kind) = (text(manifest.get("apiVersion")), text(manifest.get("kind")));
     let name = text(meta.and_then(|meta| meta.get("name")));
     let (Some(version), Some(kind), Some(name)) = (version, kind, name) else {
-        return Err(Refused::form("a child", "lacks apiVersion, kind or metadata.name"));
+        return Err(Refused::form(
+            "a child",
+            "lacks apiVersion, kind or metadata.name",
+        ));
     };
     let namespace = text(meta.and_then(|meta| meta.get("namespace")));
-    let key = ObjectKey { kind: Kind::new(&version, &kind), namespace: owner.key.namespace.clone(), name };
+    let key = ObjectKey {
+        kind: Kind::new(&version, &kind),
+        namespace: owner.key.namespace.clone(),
+        name,
+    };
     if namespace.is_some() && namespace != key.namespace {
         let why = format!(
             "wants namespace {}; children live in the object's own namespace only",
@@ -113,10 +144,16 @@ fn name(manifest: &Map<String, Value>, owner: &Object) -> Result<ObjectKey, Refu
         return Err(Refused::form(format!("child {key}"), why));
     }
     if key.name.is_empty() || key.name.contains(['/', '%']) || key.name.len() > 253 {
-        return Err(Refused::form(format!("child {key}"), "its name is not 1 to 253 bytes without / and %"));
+        return Err(Refused::form(
+            format!("child {key}"),
+            "its name is not 1 to 253 bytes without / and %",
+        ));
     }
     if key.kind.qualified() == owner.key.kind.qualified() && key.name == owner.key.name {
-        return Err(Refused::form(format!("child {key}"), "is the object itself"));
+        return Err(Refused::form(
+            format!("child {key}"),
+            "is the object itself",
+        ));
     }
     Ok(key)
 }
@@ -129,10 +166,16 @@ fn check_metadata(manifest: &Map<String, Value>) -> Result<(), String> {
         return Err("metadata is not an object".into());
     };
     if let Some(key) = meta.keys().find(|key| !METADATA.contains(&key.as_str())) {
-        return Err(format!("metadata.{key} is not the plugin's to say: leave it out"));
+        return Err(format!(
+            "metadata.{key} is not the plugin's to say: leave it out"
+        ));
     }
     for part in ["labels", "annotations"] {
-        let entries = meta.get(part).and_then(Value::as_object).into_iter().flatten();
+        let entries = meta
+            .get(part)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
         if let Some((key, _)) = entries.into_iter().find(|(key, _)| key.starts_with(DOMAIN)) {
             return Err(format!("metadata.{part}: \"{key}\" is the host's to say"));
         }
@@ -179,11 +222,14 @@ fn secret_data(
             slots.remove(&key);
             match value {
                 slot if Slot::is_slot(&slot) => {
-                    let slot = Slot::parse(&slot, namespace).map_err(|why| format!("{field}.{key}: {why}"))?;
+                    let slot = Slot::parse(&slot, namespace)
+                        .map_err(|why| format!("{field}.{key}: {why}"))?;
                     slots.insert(key, slot);
                 }
                 Value::String(text) if encoded => {
-                    let bytes = STANDARD.decode(&text).map_err(|_| format!("{field}.{key} is not base64"))?;
+                    let bytes = STANDARD
+                        .decode(&text)
+                        .map_err(|_| format!("{field}.{key} is not base64"))?;
                     literals.insert(key, STANDARD.encode(bytes).into());
                 }
                 Value::String(text) => {
@@ -209,9 +255,13 @@ fn entries(manifest: &mut Map<String, Value>, field: &str) -> Result<Map<String,
 }
 
 fn check_no_slot_elsewhere(manifest: &Map<String, Value>) -> Result<(), String> {
-    let found = manifest.iter().find_map(|(key, value)| Some(format!("{key}{}", slot_below(value)?)));
+    let found = manifest
+        .iter()
+        .find_map(|(key, value)| Some(format!("{key}{}", slot_below(value)?)));
     match found {
-        Some(path) => Err(format!("{path} is a slot; slots stand only in data and stringData of a Secret")),
+        Some(path) => Err(format!(
+            "{path} is a slot; slots stand only in data and stringData of a Secret"
+        )),
         None => Ok(()),
     }
 }
@@ -219,12 +269,13 @@ fn check_no_slot_elsewhere(manifest: &Map<String, Value>) -> Result<(), String> 
 fn slot_below(value: &Value) -> Option<String> {
     match value {
         slot if Slot::is_slot(slot) => Some(String::new()),
-        Value::Object(map) => {
-            map.iter().find_map(|(key, value)| Some(format!(".{key}{}", slot_below(value)?)))
-        }
-        Value::Array(list) => {
-            list.iter().enumerate().find_map(|(at, value)| Some(format!("[{at}]{}", slot_below(value)?)))
-        }
+        Value::Object(map) => map
+            .iter()
+            .find_map(|(key, value)| Some(format!(".{key}{}", slot_below(value)?))),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .find_map(|(at, value)| Some(format!("[{at}]{}", slot_below(value)?))),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }
@@ -239,7 +290,11 @@ fn check_gzip(
         return Err("gzip is for Secrets and ConfigMaps".into());
     }
     let there = |key: &&String| {
-        slots.contains_key(*key) || manifest.get("data").and_then(|data| data.get(key.as_str())).is_some()
+        slots.contains_key(*key)
+            || manifest
+                .get("data")
+                .and_then(|data| data.get(key.as_str()))
+                .is_some()
     };
     match gzip.iter().find(|key| !there(key)) {
         Some(key) => Err(format!("gzip names \"{key}\", which is not in data")),

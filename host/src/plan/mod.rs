@@ -20,8 +20,8 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use child::map_at;
 pub use child::WantedChild;
+pub(crate) use child::map_at;
 pub use refused::Refused;
 pub use report::Figure;
 pub use slot::{Part, Random, Slot};
@@ -59,14 +59,29 @@ pub struct Checked {
 /// # Errors
 /// The first violation; nothing of the plan may then be carried out.
 pub fn check(plan: Plan, call: Call, owner: &Object, grants: &Grants) -> Result<Checked, Refused> {
-    let Plan { children, status, measurements, refusals, events, actions, requeue_after, finalized } = plan;
+    let Plan {
+        children,
+        status,
+        measurements,
+        refusals,
+        events,
+        actions,
+        requeue_after,
+        finalized,
+    } = plan;
     let children = check_children(children, owner, grants)?;
     let keys = children.iter().map(|child| child.key.clone()).collect();
-    let checks = action::Checks { owner, grants, children: &keys };
+    let checks = action::Checks {
+        owner,
+        grants,
+        children: &keys,
+    };
     for child in &children {
         let what = format!("child {}", child.key);
         let secrets = child.slots.values().flat_map(Slot::secrets);
-        secrets.into_iter().try_for_each(|key| checks.secret(&what, key))?;
+        secrets
+            .into_iter()
+            .try_for_each(|key| checks.secret(&what, key))?;
     }
     checks.actions(&actions)?;
     report::refusals(&refusals)?;
@@ -93,7 +108,10 @@ fn check_children(
     grants: &Grants,
 ) -> Result<Vec<WantedChild>, Refused> {
     if children.len() > MOST_CHILDREN {
-        return Err(Refused::form("children", format!("a plan has at most {MOST_CHILDREN}")));
+        return Err(Refused::form(
+            "children",
+            format!("a plan has at most {MOST_CHILDREN}"),
+        ));
     }
     let mut seen = BTreeSet::new();
     let mut checked = Vec::with_capacity(children.len());
@@ -117,7 +135,10 @@ fn check_requeue(after: Option<u64>) -> Result<Option<Duration>, Refused> {
     match after.filter(|after| *after < SHORTEST_REQUEUE) {
         Some(after) => {
             let shortest = SHORTEST_REQUEUE.as_millis();
-            Err(Refused::form("requeue-after", format!("{} ms: write at least {shortest}", after.as_millis())))
+            Err(Refused::form(
+                "requeue-after",
+                format!("{} ms: write at least {shortest}", after.as_millis()),
+            ))
         }
         None => Ok(after),
     }
@@ -171,7 +192,10 @@ impl Checked {
 
     /// The Secrets whose values the children take: a change of one wakes the owner.
     pub fn slot_sources(&self) -> BTreeSet<ObjectKey> {
-        let secrets = self.children.iter().flat_map(|child| child.slots.values().flat_map(Slot::secrets));
+        let secrets = self
+            .children
+            .iter()
+            .flat_map(|child| child.slots.values().flat_map(Slot::secrets));
         secrets
             .map(|key| ObjectKey {
                 kind: Kind::new("v1", "Secret"),

@@ -6,7 +6,9 @@ use crate::plugin::grants::Grant;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The plugin may not do this.
-    #[error("{what} needs the grant {grant}: add it to the Plugin's spec.grants, or leave this out of the plan")]
+    #[error(
+        "{what} needs the grant {grant}: add it to the Plugin's spec.grants, or leave this out of the plan"
+    )]
     Grant {
         /// What the plan wanted, such as `child Service default/a`.
         what: String,
@@ -33,6 +35,9 @@ impl Refused {
     }
 
     pub(super) fn form(what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self::Form { what: what.into(), why: why.into() }
+        Self::Form {
+            what: what.into(),
+            why: why.into(),
+        }
     }
 }

@@ -32,7 +32,10 @@ pub(super) fn status(status: Option<&str>) -> Result<Option<Map<String, Value>>,
     let Some(text) = status else { return Ok(None) };
     let form = |why: String| Err(Refused::form("status", why));
     if text.len() > LARGEST_STATUS {
-        return form(format!("it has {} bytes, at most {LARGEST_STATUS} are stored", text.len()));
+        return form(format!(
+            "it has {} bytes, at most {LARGEST_STATUS} are stored",
+            text.len()
+        ));
     }
     let status: Map<String, Value> = match serde_json::from_str(text) {
         Ok(status) => status,
@@ -46,7 +49,11 @@ pub(super) fn status(status: Option<&str>) -> Result<Option<Map<String, Value>>,
 
 fn check_conditions(conditions: &Value) -> Result<(), String> {
     let list = conditions.as_array().ok_or("conditions is not a list")?;
-    let complete = |condition: &&Value| ["type", "status"].iter().all(|key| condition[*key].is_string());
+    let complete = |condition: &&Value| {
+        ["type", "status"]
+            .iter()
+            .all(|key| condition[*key].is_string())
+    };
     match list.iter().find(|condition| !complete(condition)) {
         Some(condition) => Err(format!("a condition lacks type or status: {condition}")),
         None => Ok(()),
@@ -55,44 +62,75 @@ fn check_conditions(conditions: &Value) -> Result<(), String> {
 
 pub(super) fn measurements(measurements: Vec<Measurement>) -> Result<Vec<Figure>, Refused> {
     if measurements.len() > MOST_MEASUREMENTS {
-        return Err(Refused::form("measurements", format!("a plan has at most {MOST_MEASUREMENTS}")));
+        return Err(Refused::form(
+            "measurements",
+            format!("a plan has at most {MOST_MEASUREMENTS}"),
+        ));
     }
     measurements.into_iter().map(measurement).collect()
 }
 
 fn measurement(measurement: Measurement) -> Result<Figure, Refused> {
-    let Measurement { status, metric, value } = measurement;
+    let Measurement {
+        status,
+        metric,
+        value,
+    } = measurement;
     let name = || match (&metric, &status) {
         (Some(metric), _) => format!("measurement {}", metric.name),
-        (None, status) => format!("measurement {}", status.as_deref().unwrap_or("without a place")),
+        (None, status) => format!(
+            "measurement {}",
+            status.as_deref().unwrap_or("without a place")
+        ),
     };
     let value = serde_json::from_str(&value)
         .map_err(|error| Refused::form(name(), format!("its value is not JSON: {error}")))?;
     if let Some(pointer) = status.as_deref()
         && (!pointer.starts_with('/') || pointer.len() < 2)
     {
-        return Err(Refused::form(name(), "its place is not a JSON pointer, such as /replication/lagSeconds"));
+        return Err(Refused::form(
+            name(),
+            "its place is not a JSON pointer, such as /replication/lagSeconds",
+        ));
     }
     if let Some(metric) = &metric
         && !is_metric_name(&metric.name)
     {
-        return Err(Refused::form(name(), "a metric's name is of a-z, 0-9 and _, beginning with a letter"));
+        return Err(Refused::form(
+            name(),
+            "a metric's name is of a-z, 0-9 and _, beginning with a letter",
+        ));
     }
-    Ok(Figure { status, metric, value })
+    Ok(Figure {
+        status,
+        metric,
+        value,
+    })
 }
 
 fn is_metric_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.len() <= 128 && name.bytes().all(allowed)
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.len() <= 128
+        && name.bytes().all(allowed)
 }
 
 pub(super) fn refusals(refusals: &[Refusal]) -> Result<(), Refused> {
     if refusals.len() > MOST_REFUSALS {
-        return Err(Refused::form("refusals", format!("a plan has at most {MOST_REFUSALS}")));
+        return Err(Refused::form(
+            "refusals",
+            format!("a plan has at most {MOST_REFUSALS}"),
+        ));
     }
-    match refusals.iter().find(|refusal| refusal.text.len() > LONGEST_TEXT) {
+    match refusals
+        .iter()
+        .find(|refusal| refusal.text.len() > LONGEST_TEXT)
+    {
         Some(Refusal { field, text }) => {
-            let why = format!("its text has {} bytes: write at most {LONGEST_TEXT}", text.len());
+            let why = format!(
+                "its text has {} bytes: write at most {LONGEST_TEXT}",
+                text.len()
+            );
             Err(Refused::form(format!("the refusal of {field}"), why))
         }
         None => Ok(()),
@@ -101,13 +139,23 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Result<(), Refused> {
 
 pub(super) fn events(events: &[Event], owner: &Object) -> Result<(), Refused> {
     if events.len() > MOST_EVENTS {
-        return Err(Refused::form("events", format!("a plan has at most {MOST_EVENTS}")));
+        return Err(Refused::form(
+            "events",
+            format!("a plan has at most {MOST_EVENTS}"),
+        ));
     }
-    events.iter().try_for_each(|event| self::event(event, owner))
+    events
+        .iter()
+        .try_for_each(|event| self::event(event, owner))
 }
 
 fn event(event: &Event, owner: &Object) -> Result<(), Refused> {
-    let Event { about, severity: _, reason, text } = event;
+    let Event {
+        about,
+        severity: _,
+        reason,
+        text,
+    } = event;
     let form = |why: String| Err(Refused::form(format!("event {reason}"), why));
     if !reason.starts_with(|first: char| first.is_ascii_uppercase())
         || reason.len() > 128
@@ -116,10 +164,16 @@ fn event(event: &Event, owner: &Object) -> Result<(), Refused> {
         return form("its reason is not one word in CamelCase of at most 128 bytes".into());
     }
     if text.len() > LONGEST_TEXT {
-        return form(format!("its text has {} bytes: write at most {LONGEST_TEXT}", text.len()));
+        return form(format!(
+            "its text has {} bytes: write at most {LONGEST_TEXT}",
+            text.len()
+        ));
     }
     if about.namespace != owner.key.namespace {
-        return form(format!("it is about {} {}, which is not in the object's namespace", about.kind, about.name));
+        return form(format!(
+            "it is about {} {}, which is not in the object's namespace",
+            about.kind, about.name
+        ));
     }
     Ok(())
 }

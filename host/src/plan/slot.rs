@@ -57,7 +57,9 @@ struct WrittenSecret {
 impl Slot {
     /// Whether `value` is meant as a slot: an object with `$parts` as its only key.
     pub fn is_slot(value: &Value) -> bool {
-        value.as_object().is_some_and(|map| map.len() == 1 && map.contains_key(PARTS))
+        value
+            .as_object()
+            .is_some_and(|map| map.len() == 1 && map.contains_key(PARTS))
     }
 
     /// Reads a slot; secrets without a namespace are those of `namespace`.
@@ -65,11 +67,21 @@ impl Slot {
     /// # Errors
     /// In words, when it is not of the form that the contract describes.
     pub fn parse(value: &Value, namespace: &str) -> Result<Self, String> {
-        let parts = value.get(PARTS).and_then(Value::as_array).ok_or("$parts is not a list")?;
+        let parts = value
+            .get(PARTS)
+            .and_then(Value::as_array)
+            .ok_or("$parts is not a list")?;
         if parts.len() > MOST_PARTS {
-            return Err(format!("a slot has at most {MOST_PARTS} parts, this one {}", parts.len()));
+            return Err(format!(
+                "a slot has at most {MOST_PARTS} parts, this one {}",
+                parts.len()
+            ));
         }
-        parts.iter().map(|part| parse_part(part, namespace)).collect::<Result<_, _>>().map(Self)
+        parts
+            .iter()
+            .map(|part| parse_part(part, namespace))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// A slot that is the value of one Secret key.
@@ -108,12 +120,24 @@ impl Slot {
 }
 
 fn parse_part(part: &Value, namespace: &str) -> Result<Part, String> {
-    let form = "a part is a text, {\"secret\": {\"name\", \"key\"}} or {\"random\": {\"id\", \"length\"}}";
+    let form =
+        "a part is a text, {\"secret\": {\"name\", \"key\"}} or {\"random\": {\"id\", \"length\"}}";
     match Written::deserialize(part).map_err(|_| form.to_owned())? {
         Written::Text(text) => Ok(Part::Text(text)),
-        Written::Secret { secret: WrittenSecret { namespace: other, name, key } } => {
+        Written::Secret {
+            secret:
+                WrittenSecret {
+                    namespace: other,
+                    name,
+                    key,
+                },
+        } => {
             let namespace = other.unwrap_or_else(|| namespace.to_owned());
-            Ok(Part::Secret(SecretKey { namespace, name, key }))
+            Ok(Part::Secret(SecretKey {
+                namespace,
+                name,
+                key,
+            }))
         }
         Written::Random { random } => check_random(random).map(Part::Random),
     }
@@ -122,17 +146,23 @@ fn parse_part(part: &Value, namespace: &str) -> Result<Part, String> {
 fn check_random(random: Random) -> Result<Random, String> {
     let Random { id, length } = &random;
     if id.is_empty() || id.len() > 63 || id.contains('/') {
-        return Err(format!("the random id \"{id}\" is not 1 to 63 bytes without /"));
+        return Err(format!(
+            "the random id \"{id}\" is not 1 to 63 bytes without /"
+        ));
     }
     if !(16..=128).contains(length) {
-        return Err(format!("the random \"{id}\" has length {length}: write 16 to 128"));
+        return Err(format!(
+            "the random \"{id}\" has length {length}: write 16 to 128"
+        ));
     }
     Ok(random)
 }
 
 /// Checks that each random id of a Secret is one thing, and that it can be found again: it must stand alone under
 /// some key, for inside other text its place would move with the text.
-pub(super) fn check_randoms<'a>(slots: impl Iterator<Item = &'a Slot> + Clone) -> Result<(), String> {
+pub(super) fn check_randoms<'a>(
+    slots: impl Iterator<Item = &'a Slot> + Clone,
+) -> Result<(), String> {
     let wanted: BTreeSet<_> = slots.clone().flat_map(Slot::randoms).collect();
     let alone: BTreeSet<_> = slots.filter_map(Slot::alone).collect();
     let ids: BTreeSet<_> = wanted.iter().map(|random| &random.id).collect();
@@ -168,7 +198,12 @@ mod tests {
 
     #[test]
     fn what_is_not_a_slot_is_not_taken_for_one() {
-        for value in [json!("text"), json!({"$parts": [], "more": 1}), json!({"parts": []}), json!([])] {
+        for value in [
+            json!("text"),
+            json!({"$parts": [], "more": 1}),
+            json!({"parts": []}),
+            json!([]),
+        ] {
             assert!(!Slot::is_slot(&value), "{value}");
         }
     }
@@ -179,10 +214,16 @@ mod tests {
             (json!("x"), "not a list"),
             (json!([1]), "a part is"),
             (json!([{"secret": {"name": "s"}}]), "a part is"),
-            (json!([{"secret": {"name": "s", "key": "k", "x": 1}}]), "a part is"),
+            (
+                json!([{"secret": {"name": "s", "key": "k", "x": 1}}]),
+                "a part is",
+            ),
             (json!([{"random": {"id": "p", "length": 15}}]), "16 to 128"),
             (json!([{"random": {"id": "p", "length": 129}}]), "16 to 128"),
-            (json!([{"random": {"id": "a/b", "length": 16}}]), "without /"),
+            (
+                json!([{"random": {"id": "a/b", "length": 16}}]),
+                "without /",
+            ),
         ] {
             let error = Slot::parse(&json!({ "$parts": parts }), "own").unwrap_err();
             assert!(error.contains(hint), "{parts}: {error}");
@@ -196,8 +237,16 @@ mod tests {
         let mixed = slot(json!(["requirepass ", random(32)]));
         let alone = slot(json!([random(32)]));
         assert!(check_randoms([&mixed, &alone].into_iter()).is_ok());
-        assert!(check_randoms([&mixed].into_iter()).unwrap_err().contains("stand alone"));
+        assert!(
+            check_randoms([&mixed].into_iter())
+                .unwrap_err()
+                .contains("stand alone")
+        );
         let longer = slot(json!([random(64)]));
-        assert!(check_randoms([&longer, &alone].into_iter()).unwrap_err().contains("two lengths"));
+        assert!(
+            check_randoms([&longer, &alone].into_iter())
+                .unwrap_err()
+                .contains("two lengths")
+        );
     }
 }

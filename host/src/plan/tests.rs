@@ -5,16 +5,24 @@ use serde_json::{Value, json};
 use super::*;
 use crate::object::Kind;
 use crate::plugin::bindings::{
-    Action, ActionStep, Argument, Child, DeleteAction, Effect, Event, EvictAction, IfFailed, Login, Measurement,
-    Metric, ObjectRef, Part, PatchAction, PodPort, RedisAction, SecretKey, Severity, WhenDropped,
-    WhenImmutable, Write,
+    Action, ActionStep, Argument, Child, DeleteAction, Effect, Event, EvictAction, IfFailed, Login,
+    Measurement, Metric, ObjectRef, Part, PatchAction, PodPort, RedisAction, SecretKey, Severity,
+    WhenDropped, WhenImmutable, Write,
 };
 
-const GRANTS: [&str; 6] =
-    ["own:v1/Secret", "own:v1/ConfigMap", "own:v1/Service", "act:redis:6379", "act:patch:v1/Pod", "slots-from:shared"];
+const GRANTS: [&str; 6] = [
+    "own:v1/Secret",
+    "own:v1/ConfigMap",
+    "own:v1/Service",
+    "act:redis:6379",
+    "act:patch:v1/Pod",
+    "slots-from:shared",
+];
 
 fn owner() -> Object {
-    let live = serde_json::from_value(json!({"metadata": {"name": "a", "namespace": "default", "uid": "u"}}));
+    let live = serde_json::from_value(
+        json!({"metadata": {"name": "a", "namespace": "default", "uid": "u"}}),
+    );
     Object::new(&Kind::new("redis.example.com/v1", "Redis"), live.unwrap()).unwrap()
 }
 
@@ -61,35 +69,64 @@ fn secret(rest: Value) -> Value {
 }
 
 fn refused(plan: Plan) -> String {
-    check(plan, Call::Reconcile, &owner(), &grants()).expect_err("it was accepted").to_string()
+    check(plan, Call::Reconcile, &owner(), &grants())
+        .expect_err("it was accepted")
+        .to_string()
 }
 
 fn refused_child(child: Child) -> String {
-    refused(Plan { children: vec![child], ..empty() })
+    refused(Plan {
+        children: vec![child],
+        ..empty()
+    })
 }
 
 fn checked(manifest: Value) -> WantedChild {
-    let plan = Plan { children: vec![child(manifest)], ..empty() };
+    let plan = Plan {
+        children: vec![child(manifest)],
+        ..empty()
+    };
     let checked = check(plan, Call::Reconcile, &owner(), &grants()).unwrap();
     checked.children()[0].clone()
 }
 
 fn refused_effect(effect: Effect) -> String {
-    refused(with_action(Action { id: "one".into(), effect, timeout: 1000 }))
+    refused(with_action(Action {
+        id: "one".into(),
+        effect,
+        timeout: 1000,
+    }))
 }
 
 fn with_action(action: Action) -> Plan {
-    let actions = vec![ActionStep { actions: vec![action], if_failed: IfFailed::Stop }];
+    let actions = vec![ActionStep {
+        actions: vec![action],
+        if_failed: IfFailed::Stop,
+    }];
     Plan { actions, ..empty() }
 }
 
 fn pod() -> ObjectRef {
-    ObjectRef { api_version: "v1".into(), kind: "Pod".into(), namespace: Some("default".into()), name: "p".into() }
+    ObjectRef {
+        api_version: "v1".into(),
+        kind: "Pod".into(),
+        namespace: Some("default".into()),
+        name: "p".into(),
+    }
 }
 
 fn redis(command: Vec<Argument>) -> Effect {
-    let target = PodPort { pod: "p".into(), uid: "u".into(), port: 6379 };
-    Effect::Redis(RedisAction { target, login: None, commands: vec![command], guard: None })
+    let target = PodPort {
+        pod: "p".into(),
+        uid: "u".into(),
+        port: 6379,
+    };
+    Effect::Redis(RedisAction {
+        target,
+        login: None,
+        commands: vec![command],
+        guard: None,
+    })
 }
 
 fn text(text: &str) -> Argument {
@@ -97,79 +134,194 @@ fn text(text: &str) -> Argument {
 }
 
 fn password(prefix: &str) -> Argument {
-    let key = SecretKey { namespace: "default".into(), name: "s".into(), key: "k".into() };
+    let key = SecretKey {
+        namespace: "default".into(),
+        name: "s".into(),
+        key: "k".into(),
+    };
     Argument::Parts(vec![Part::Text(prefix.into()), Part::Secret(key)])
 }
 
 #[test]
 fn each_violation_of_a_grant_is_refused_by_its_name() {
-    let patch = |object| Effect::Patch(PatchAction { object, uid: "u".into(), patch: "{}".into() });
-    let delete = DeleteAction { object: pod(), uid: "u".into(), grace_seconds: None, wait: 0 };
-    let evict = EvictAction { pod: "p".into(), uid: "u".into() };
-    let service = ObjectRef { kind: "Service".into(), ..pod() };
-    let elsewhere = PodPort { pod: "p".into(), uid: "u".into(), port: 6380 };
-    let redis_elsewhere =
-        RedisAction { target: elsewhere, login: None, commands: vec![vec![text("PING")]], guard: None };
+    let patch = |object| {
+        Effect::Patch(PatchAction {
+            object,
+            uid: "u".into(),
+            patch: "{}".into(),
+        })
+    };
+    let delete = DeleteAction {
+        object: pod(),
+        uid: "u".into(),
+        grace_seconds: None,
+        wait: 0,
+    };
+    let evict = EvictAction {
+        pod: "p".into(),
+        uid: "u".into(),
+    };
+    let service = ObjectRef {
+        kind: "Service".into(),
+        ..pod()
+    };
+    let elsewhere = PodPort {
+        pod: "p".into(),
+        uid: "u".into(),
+        port: 6380,
+    };
+    let redis_elsewhere = RedisAction {
+        target: elsewhere,
+        login: None,
+        commands: vec![vec![text("PING")]],
+        guard: None,
+    };
     let from = |namespace: &str| {
         child(secret(json!({"data": {"k": {"$parts": [
             {"secret": {"namespace": namespace, "name": "s", "key": "k"}}]}}})))
     };
     let login = Login {
         user: "u".into(),
-        passwords: vec![SecretKey { namespace: "other".into(), name: "s".into(), key: "k".into() }],
+        passwords: vec![SecretKey {
+            namespace: "other".into(),
+            name: "s".into(),
+            key: "k".into(),
+        }],
     };
     let with_login = RedisAction {
-        target: PodPort { pod: "p".into(), uid: "u".into(), port: 6379 },
+        target: PodPort {
+            pod: "p".into(),
+            uid: "u".into(),
+            port: 6379,
+        },
         login: Some(login),
         commands: vec![vec![text("PING")]],
         guard: None,
     };
-    let stateful_set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}});
+    let stateful_set =
+        json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}});
     for (grant, message) in [
-        ("own:apps/v1/StatefulSet", refused_child(child(stateful_set))),
+        (
+            "own:apps/v1/StatefulSet",
+            refused_child(child(stateful_set)),
+        ),
         ("slots-from:other", refused_child(from("other"))),
-        ("slots-from:other", refused_effect(Effect::Redis(with_login))),
-        ("act:redis:6380", refused_effect(Effect::Redis(redis_elsewhere))),
+        (
+            "slots-from:other",
+            refused_effect(Effect::Redis(with_login)),
+        ),
+        (
+            "act:redis:6380",
+            refused_effect(Effect::Redis(redis_elsewhere)),
+        ),
         ("act:patch:v1/Service", refused_effect(patch(service))),
         ("act:delete:v1/Pod", refused_effect(Effect::Delete(delete))),
         ("act:evict", refused_effect(Effect::Evict(evict))),
     ] {
-        assert!(message.contains(&format!("needs the grant {grant}")), "{grant}: {message}");
+        assert!(
+            message.contains(&format!("needs the grant {grant}")),
+            "{grant}: {message}"
+        );
     }
-    let allowed = Plan { children: vec![from("shared")], ..empty() };
+    let allowed = Plan {
+        children: vec![from("shared")],
+        ..empty()
+    };
     assert!(check(allowed, Call::Reconcile, &owner(), &grants()).is_ok());
 }
 
 #[test]
 fn a_child_that_breaks_a_rule_refuses_the_plan_and_says_which() {
     let with = |change: fn(&mut Child)| {
-        let mut child = child(secret(json!({"stringData": {"k": {"$parts": [{"random": {"id": "p", "length": 16}}]}}})));
+        let mut child = child(secret(
+            json!({"stringData": {"k": {"$parts": [{"random": {"id": "p", "length": 16}}]}}}),
+        ));
         change(&mut child);
         child
     };
     for (hint, child) in [
-        ("not a JSON object", Child { manifest: "[]".into(), ..child(json!({})) }),
-        ("lacks apiVersion", child(json!({"metadata": {"name": "c"}}))),
-        ("lacks apiVersion", child(json!({"apiVersion": "v1", "kind": "ConfigMap"}))),
-        ("own namespace only", child(config_map(json!({"metadata": {"name": "c", "namespace": "kube-system"}})))),
-        ("without / and %", child(config_map(json!({"metadata": {"name": "../c"}})))),
-        ("metadata.ownerReferences", child(config_map(json!({"metadata": {"name": "c", "ownerReferences": []}})))),
-        ("is the host's", child(config_map(json!({"metadata": {"name": "c", "labels": {"windlass.dev/owner": "x"}}})))),
-        ("status is its controller's", child(config_map(json!({"status": {}})))),
-        ("data.k is a slot", child(config_map(json!({"data": {"k": {"$parts": []}}})))),
-        ("metadata.annotations.x is a slot",
-         child(secret(json!({"metadata": {"name": "c", "annotations": {"x": {"$parts": []}}}})))),
+        (
+            "not a JSON object",
+            Child {
+                manifest: "[]".into(),
+                ..child(json!({}))
+            },
+        ),
+        (
+            "lacks apiVersion",
+            child(json!({"metadata": {"name": "c"}})),
+        ),
+        (
+            "lacks apiVersion",
+            child(json!({"apiVersion": "v1", "kind": "ConfigMap"})),
+        ),
+        (
+            "own namespace only",
+            child(config_map(
+                json!({"metadata": {"name": "c", "namespace": "kube-system"}}),
+            )),
+        ),
+        (
+            "without / and %",
+            child(config_map(json!({"metadata": {"name": "../c"}}))),
+        ),
+        (
+            "metadata.ownerReferences",
+            child(config_map(
+                json!({"metadata": {"name": "c", "ownerReferences": []}}),
+            )),
+        ),
+        (
+            "is the host's",
+            child(config_map(
+                json!({"metadata": {"name": "c", "labels": {"windlass.dev/owner": "x"}}}),
+            )),
+        ),
+        (
+            "status is its controller's",
+            child(config_map(json!({"status": {}}))),
+        ),
+        (
+            "data.k is a slot",
+            child(config_map(json!({"data": {"k": {"$parts": []}}}))),
+        ),
+        (
+            "metadata.annotations.x is a slot",
+            child(secret(
+                json!({"metadata": {"name": "c", "annotations": {"x": {"$parts": []}}}}),
+            )),
+        ),
         ("not base64", child(secret(json!({"data": {"k": "~"}})))),
-        ("neither a string nor a slot", child(secret(json!({"data": {"k": {"$parts": [], "x": 1}}})))),
+        (
+            "neither a string nor a slot",
+            child(secret(json!({"data": {"k": {"$parts": [], "x": 1}}}))),
+        ),
         ("a shared child may not", with(|child| child.shared = true)),
-        ("gzip names \"x\"", with(|child| child.gzip = vec!["x".into()])),
-        ("stand alone", child(secret(json!({"data": {"k": {"$parts": ["a", {"random": {"id": "p", "length": 16}}]}}})))),
+        (
+            "gzip names \"x\"",
+            with(|child| child.gzip = vec!["x".into()]),
+        ),
+        (
+            "stand alone",
+            child(secret(
+                json!({"data": {"k": {"$parts": ["a", {"random": {"id": "p", "length": 16}}]}}}),
+            )),
+        ),
     ] {
         let message = refused_child(child);
         assert!(message.contains(hint), "{hint}: {message}");
     }
-    let twice = vec![child(config_map(json!({}))), child(config_map(json!({"data": {}})))];
-    assert!(refused(Plan { children: twice, ..empty() }).contains("named twice"));
+    let twice = vec![
+        child(config_map(json!({}))),
+        child(config_map(json!({"data": {}}))),
+    ];
+    assert!(
+        refused(Plan {
+            children: twice,
+            ..empty()
+        })
+        .contains("named twice")
+    );
 }
 
 #[test]
@@ -194,10 +346,27 @@ fn secrets_stand_only_where_redis_takes_a_password() {
     for command in [
         vec![text("AUTH"), password("")],
         vec![text("auth"), text("user"), password("")],
-        vec![text("ACL"), text("SETUSER"), text("u"), text("on"), password(">")],
-        vec![text("CONFIG"), text("SET"), text("masteruser"), text("u"), text("masterauth"), password("")],
+        vec![
+            text("ACL"),
+            text("SETUSER"),
+            text("u"),
+            text("on"),
+            password(">"),
+        ],
+        vec![
+            text("CONFIG"),
+            text("SET"),
+            text("masteruser"),
+            text("u"),
+            text("masterauth"),
+            password(""),
+        ],
     ] {
-        let plan = with_action(Action { id: "one".into(), effect: redis(command), timeout: 1 });
+        let plan = with_action(Action {
+            id: "one".into(),
+            effect: redis(command),
+            timeout: 1,
+        });
         assert!(check(plan, Call::Reconcile, &owner(), &grants()).is_ok());
     }
     for command in [
@@ -205,11 +374,21 @@ fn secrets_stand_only_where_redis_takes_a_password() {
         vec![text("AUTH"), password(""), text("x")],
         vec![text("ACL"), text("SETUSER"), password(">")],
         vec![text("ACL"), text("SETUSER"), text("u"), password("~")],
-        vec![text("CONFIG"), text("SET"), text("masterauth"), text("x"), text("dir"), password("")],
+        vec![
+            text("CONFIG"),
+            text("SET"),
+            text("masterauth"),
+            text("x"),
+            text("dir"),
+            password(""),
+        ],
         vec![text("CONFIG"), text("SET"), password("")],
     ] {
         let message = refused_effect(redis(command.clone()));
-        assert!(message.contains("where a password does"), "{command:?}: {message}");
+        assert!(
+            message.contains("where a password does"),
+            "{command:?}: {message}"
+        );
     }
     assert!(refused_effect(redis(vec![password("")])).contains("begins with its name"));
 }
@@ -217,28 +396,68 @@ fn secrets_stand_only_where_redis_takes_a_password() {
 #[test]
 fn an_action_that_breaks_a_rule_refuses_the_plan_and_says_which() {
     let patch = |patch: Value| {
-        Effect::Patch(PatchAction { object: pod(), uid: "u".into(), patch: patch.to_string() })
+        Effect::Patch(PatchAction {
+            object: pod(),
+            uid: "u".into(),
+            patch: patch.to_string(),
+        })
     };
-    let elsewhere = ObjectRef { namespace: Some("kube-system".into()), ..pod() };
+    let elsewhere = ObjectRef {
+        namespace: Some("kube-system".into()),
+        ..pod()
+    };
     for (hint, effect) in [
-        ("stay in the object's own",
-         Effect::Patch(PatchAction { object: elsewhere, uid: "u".into(), patch: "{}".into() })),
-        ("names no uid", Effect::Patch(PatchAction { object: pod(), uid: String::new(), patch: "{}".into() })),
+        (
+            "stay in the object's own",
+            Effect::Patch(PatchAction {
+                object: elsewhere,
+                uid: "u".into(),
+                patch: "{}".into(),
+            }),
+        ),
+        (
+            "names no uid",
+            Effect::Patch(PatchAction {
+                object: pod(),
+                uid: String::new(),
+                patch: "{}".into(),
+            }),
+        ),
         ("not a JSON object", patch(json!([]))),
         ("may not change kind", patch(json!({"kind": "X"}))),
-        ("metadata.ownerReferences", patch(json!({"metadata": {"ownerReferences": []}}))),
-        ("metadata.finalizers", patch(json!({"metadata": {"finalizers": null}}))),
-        ("replaces all metadata.labels", patch(json!({"metadata": {"labels": null}}))),
+        (
+            "metadata.ownerReferences",
+            patch(json!({"metadata": {"ownerReferences": []}})),
+        ),
+        (
+            "metadata.finalizers",
+            patch(json!({"metadata": {"finalizers": null}})),
+        ),
+        (
+            "replaces all metadata.labels",
+            patch(json!({"metadata": {"labels": null}})),
+        ),
         ("replaces all of metadata", patch(json!({"metadata": null}))),
-        ("is the host's", patch(json!({"metadata": {"labels": {"windlass.dev/owner": "x"}}}))),
+        (
+            "is the host's",
+            patch(json!({"metadata": {"labels": {"windlass.dev/owner": "x"}}})),
+        ),
     ] {
         let message = refused_effect(effect);
         assert!(message.contains(hint), "{hint}: {message}");
     }
     let ping = || redis(vec![text("PING")]);
-    let slow = with_action(Action { id: "one".into(), effect: ping(), timeout: 30_001 });
+    let slow = with_action(Action {
+        id: "one".into(),
+        effect: ping(),
+        timeout: 30_001,
+    });
     assert!(refused(slow).contains("30001 ms"));
-    let mut twice = with_action(Action { id: "one".into(), effect: ping(), timeout: 1 });
+    let mut twice = with_action(Action {
+        id: "one".into(),
+        effect: ping(),
+        timeout: 1,
+    });
     twice.actions.extend(twice.actions.clone());
     assert!(refused(twice).contains("another action has this id"));
 }
@@ -251,18 +470,30 @@ fn what_is_told_to_people_is_limited() {
         reason: reason.into(),
         text: text.into(),
     };
-    let elsewhere = ObjectRef { namespace: Some("kube-system".into()), ..pod() };
+    let elsewhere = ObjectRef {
+        namespace: Some("kube-system".into()),
+        ..pod()
+    };
     for (hint, event) in [
         ("CamelCase", event(pod(), "not camel", "x")),
         ("at most 1024", event(pod(), "Long", &"x".repeat(1025))),
-        ("not in the object's namespace", event(elsewhere, "Elsewhere", "x")),
+        (
+            "not in the object's namespace",
+            event(elsewhere, "Elsewhere", "x"),
+        ),
     ] {
-        let message = refused(Plan { events: vec![event], ..empty() });
+        let message = refused(Plan {
+            events: vec![event],
+            ..empty()
+        });
         assert!(message.contains(hint), "{hint}: {message}");
     }
     let figure = |status: Option<&str>, name: &str, value: &str| Measurement {
         status: status.map(Into::into),
-        metric: Some(Metric { name: name.into(), labels: Vec::new() }),
+        metric: Some(Metric {
+            name: name.into(),
+            labels: Vec::new(),
+        }),
         value: value.into(),
     };
     for (hint, figure) in [
@@ -270,20 +501,55 @@ fn what_is_told_to_people_is_limited() {
         ("a-z, 0-9 and _", figure(None, "Lag", "1")),
         ("not JSON", figure(None, "lag", "one")),
     ] {
-        let message = refused(Plan { measurements: vec![figure], ..empty() });
+        let message = refused(Plan {
+            measurements: vec![figure],
+            ..empty()
+        });
         assert!(message.contains(hint), "{hint}: {message}");
     }
-    assert!(refused(Plan { status: Some("[]".into()), ..empty() }).contains("JSON object"));
-    assert!(refused(Plan { status: Some(r#"{"conditions": [{}]}"#.into()), ..empty() }).contains("lacks type"));
-    assert!(refused(Plan { requeue_after: Some(499), ..empty() }).contains("at least 500"));
-    assert!(refused(Plan { finalized: true, ..empty() }).contains("only finalize"));
+    assert!(
+        refused(Plan {
+            status: Some("[]".into()),
+            ..empty()
+        })
+        .contains("JSON object")
+    );
+    assert!(
+        refused(Plan {
+            status: Some(r#"{"conditions": [{}]}"#.into()),
+            ..empty()
+        })
+        .contains("lacks type")
+    );
+    assert!(
+        refused(Plan {
+            requeue_after: Some(499),
+            ..empty()
+        })
+        .contains("at least 500")
+    );
+    assert!(
+        refused(Plan {
+            finalized: true,
+            ..empty()
+        })
+        .contains("only finalize")
+    );
 }
 
 #[test]
 fn the_secrets_that_children_take_are_known() {
-    let manifest = secret(json!({"data": {"k": {"$parts": [{"secret": {"name": "s", "key": "k"}}]}}}));
-    let plan = Plan { children: vec![child(manifest)], ..empty() };
+    let manifest =
+        secret(json!({"data": {"k": {"$parts": [{"secret": {"name": "s", "key": "k"}}]}}}));
+    let plan = Plan {
+        children: vec![child(manifest)],
+        ..empty()
+    };
     let checked = check(plan, Call::Reconcile, &owner(), &grants()).unwrap();
-    let sources: Vec<_> = checked.slot_sources().iter().map(ToString::to_string).collect();
+    let sources: Vec<_> = checked
+        .slot_sources()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(sources, ["Secret default/s"]);
 }

@@ -32,9 +32,15 @@ pub(super) fn merge(
     generation: i64,
     now: &str,
 ) -> Vec<Value> {
-    let theirs = plugin.iter().filter(|condition| !is_hosts(condition)).cloned();
+    let theirs = plugin
+        .iter()
+        .filter(|condition| !is_hosts(condition))
+        .cloned();
     let ours = host.iter().map(|condition| written(condition, generation));
-    theirs.chain(ours).map(|condition| timed(condition, seen, now)).collect()
+    theirs
+        .chain(ours)
+        .map(|condition| timed(condition, seen, now))
+        .collect()
 }
 
 /// Whether a condition is the host's to set.
@@ -43,7 +49,12 @@ fn is_hosts(condition: &Value) -> bool {
 }
 
 fn written(condition: &HostCondition, generation: i64) -> Value {
-    let HostCondition { kind, holds, reason, message } = condition;
+    let HostCondition {
+        kind,
+        holds,
+        reason,
+        message,
+    } = condition;
     let mut written = json!({
         "type": kind,
         "status": if *holds { "True" } else { "False" },
@@ -61,7 +72,9 @@ fn cut(message: &str) -> &str {
 }
 
 fn timed(mut condition: Value, seen: &[Value], now: &str) -> Value {
-    let before = seen.iter().find(|before| before["type"] == condition["type"]);
+    let before = seen
+        .iter()
+        .find(|before| before["type"] == condition["type"]);
     let kept = before
         .filter(|before| before["status"] == condition["status"])
         .and_then(|before| before["lastTransitionTime"].as_str());
@@ -76,7 +89,10 @@ fn timed(mut condition: Value, seen: &[Value], now: &str) -> Value {
 
 /// The conditions in a status; none where there are none.
 pub(super) fn of(status: &Map<String, Value>) -> &[Value] {
-    status.get("conditions").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    status
+        .get("conditions")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]
@@ -89,17 +105,35 @@ mod tests {
 
     #[test]
     fn a_condition_keeps_its_time_until_its_status_turns() {
-        let seen = [condition("Ready", "True", "then"), condition("Full", "False", "then")];
-        let plugin = [condition("Ready", "True", "x"), condition("Full", "True", "x"), condition("New", "True", "x")];
+        let seen = [
+            condition("Ready", "True", "then"),
+            condition("Full", "False", "then"),
+        ];
+        let plugin = [
+            condition("Ready", "True", "x"),
+            condition("Full", "True", "x"),
+            condition("New", "True", "x"),
+        ];
         let merged = merge(&plugin, &[], &seen, 1, "now");
-        let times: Vec<_> = merged.iter().map(|c| c["lastTransitionTime"].as_str().unwrap()).collect();
+        let times: Vec<_> = merged
+            .iter()
+            .map(|c| c["lastTransitionTime"].as_str().unwrap())
+            .collect();
         assert_eq!(times, ["then", "now", "now"]);
     }
 
     #[test]
     fn a_plugin_cannot_set_the_conditions_of_the_host() {
-        let plugin = [condition(SYNCED, "True", "then"), condition("Ready", "True", "then")];
-        let host = [HostCondition { kind: SYNCED, holds: false, reason: "Paused".into(), message: "m".into() }];
+        let plugin = [
+            condition(SYNCED, "True", "then"),
+            condition("Ready", "True", "then"),
+        ];
+        let host = [HostCondition {
+            kind: SYNCED,
+            holds: false,
+            reason: "Paused".into(),
+            message: "m".into(),
+        }];
         let merged = merge(&plugin, &host, &plugin, 3, "now");
         let kinds: Vec<_> = merged.iter().map(|c| c["type"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["Ready", SYNCED]);

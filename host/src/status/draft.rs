@@ -58,7 +58,12 @@ impl Draft {
         if let Unsynced::Invalid(text) = why {
             conditions.push(condition(SPEC_ACCEPTED, false, "Invalid", text));
         }
-        Self { plugin: None, record: None, conditions, figures: Vec::new() }
+        Self {
+            plugin: None,
+            record: None,
+            conditions,
+            figures: Vec::new(),
+        }
     }
 
     /// Says also that something went wrong after the children: it is said unless a child's trouble is.
@@ -81,7 +86,12 @@ impl Draft {
             if let (false, Some(before)) = (said, before) {
                 let text = |key: &str| before[key].as_str().unwrap_or_default().to_owned();
                 let holds = before["status"] == "True";
-                conditions.push(HostCondition { kind, holds, reason: text("reason"), message: text("message") });
+                conditions.push(HostCondition {
+                    kind,
+                    holds,
+                    reason: text("reason"),
+                    message: text("message"),
+                });
             }
         }
         conditions
@@ -89,7 +99,12 @@ impl Draft {
 }
 
 fn condition(kind: &'static str, holds: bool, reason: &str, message: &str) -> HostCondition {
-    HostCondition { kind, holds, reason: reason.into(), message: message.into() }
+    HostCondition {
+        kind,
+        holds,
+        reason: reason.into(),
+        message: message.into(),
+    }
 }
 
 impl Unsynced {
@@ -97,7 +112,9 @@ impl Unsynced {
     pub fn told(&self) -> (&'static str, String) {
         match self {
             Self::Plugin(text) => ("PluginFailed", text.clone()),
-            Self::Refused(refused) if refused.missing().is_some() => ("GrantMissing", refused.to_string()),
+            Self::Refused(refused) if refused.missing().is_some() => {
+                ("GrantMissing", refused.to_string())
+            }
             Self::Refused(refused) => ("PlanRefused", refused.to_string()),
             Self::Invalid(text) => ("SpecInvalid", text.clone()),
             Self::Transient(text) => ("Retrying", text.clone()),
@@ -124,7 +141,10 @@ fn unsynced(why: &Unsynced) -> HostCondition {
 fn synced(applied: &Applied) -> HostCondition {
     let troubles: Vec<_> = applied.troubles().collect();
     if let Some((_, first)) = troubles.first() {
-        let named = troubles.iter().take(MOST_NAMED).map(|(key, trouble)| format!("{key}: {trouble}"));
+        let named = troubles
+            .iter()
+            .take(MOST_NAMED)
+            .map(|(key, trouble)| format!("{key}: {trouble}"));
         let mut message = named.collect::<Vec<_>>().join("; ");
         if troubles.len() > MOST_NAMED {
             message += &format!("; and {} more", troubles.len() - MOST_NAMED);
@@ -134,18 +154,34 @@ fn synced(applied: &Applied) -> HostCondition {
     let going = |ended: &ChildEnded| matches!(ended, ChildEnded::Waits | ChildEnded::ToRecreate(_));
     match applied.children.iter().find(|child| going(&child.ended)) {
         Some(child) => {
-            let message = format!("{} is being deleted and is made again once it is gone", child.key);
+            let message = format!(
+                "{} is being deleted and is made again once it is gone",
+                child.key
+            );
             condition(SYNCED, false, "Recreating", &message)
         }
-        None => condition(SYNCED, true, "Applied", "all children are as the plan wants them"),
+        None => condition(
+            SYNCED,
+            true,
+            "Applied",
+            "all children are as the plan wants them",
+        ),
     }
 }
 
 fn accepted(refusals: &[Refusal]) -> HostCondition {
     if refusals.is_empty() {
-        return condition(SPEC_ACCEPTED, true, "Accepted", "all of the spec is followed");
+        return condition(
+            SPEC_ACCEPTED,
+            true,
+            "Accepted",
+            "all of the spec is followed",
+        );
     }
-    let told: Vec<_> = refusals.iter().map(|Refusal { field, text }| format!("{field}: {text}")).collect();
+    let told: Vec<_> = refusals
+        .iter()
+        .map(|Refusal { field, text }| format!("{field}: {text}"))
+        .collect();
     condition(SPEC_ACCEPTED, false, "NotFollowed", &told.join("; "))
 }
 
@@ -156,5 +192,7 @@ pub(super) fn status_of(object: &Object) -> Map<String, Value> {
         #[serde(default)]
         status: Map<String, Value>,
     }
-    serde_json::from_str::<Whole>(&object.json).map(|whole| whole.status).unwrap_or_default()
+    serde_json::from_str::<Whole>(&object.json)
+        .map(|whole| whole.status)
+        .unwrap_or_default()
 }

@@ -28,8 +28,13 @@ pub(super) fn merge(draft: &Draft, seen: &Seen<'_>, figures: Figures) -> Value {
     let mut status = draft.plugin.clone().unwrap_or_else(|| seen.status.clone());
     let host = draft.host_conditions(conditions::of(seen.status));
     let seen_conditions = conditions::of(seen.status);
-    let merged =
-        conditions::merge(conditions::of(&status), &host, seen_conditions, seen.generation, seen.now);
+    let merged = conditions::merge(
+        conditions::of(&status),
+        &host,
+        seen_conditions,
+        seen.generation,
+        seen.now,
+    );
     status.insert("conditions".into(), merged.into());
     if seen.generation > 0 {
         status.insert("observedGeneration".into(), seen.generation.into());
@@ -52,7 +57,9 @@ pub(super) fn merge(draft: &Draft, seen: &Seen<'_>, figures: Figures) -> Value {
 fn place(draft: &Draft, seen: &Seen<'_>, figures: Figures, status: &mut Value) {
     let stood = Value::Object(seen.status.clone());
     for figure in &draft.figures {
-        let Some(pointer) = &figure.status else { continue };
+        let Some(pointer) = &figure.status else {
+            continue;
+        };
         match (figures, stood.pointer(pointer)) {
             (Figures::Stay, Some(value)) => put(status, pointer, value.clone()),
             (Figures::Stay, None) => remove(status, pointer),
@@ -71,7 +78,11 @@ fn put(root: &mut Value, pointer: &str, value: Value) {
         }
         at = match at {
             Value::Object(map) => map.entry(step).or_insert(Value::Null),
-            Value::Array(list) => match step.parse::<usize>().ok().and_then(|index| list.get_mut(index)) {
+            Value::Array(list) => match step
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| list.get_mut(index))
+            {
                 Some(item) => item,
                 None => return,
             },
@@ -82,7 +93,9 @@ fn put(root: &mut Value, pointer: &str, value: Value) {
 }
 
 fn remove(root: &mut Value, pointer: &str) {
-    let Some((parent, key)) = pointer.rsplit_once('/') else { return };
+    let Some((parent, key)) = pointer.rsplit_once('/') else {
+        return;
+    };
     if let Some(Value::Object(map)) = root.pointer_mut(parent) {
         map.remove(&unescaped(key));
     }
@@ -95,13 +108,17 @@ fn unescaped(step: &str) -> String {
 /// Whether two statuses say the same; numbers by value, since the API server writes 1.0 as 1.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || one.as_f64() == other.as_f64()
+        }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
             one.len() == other.len()
-                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| same(value, other)))
+                && one
+                    .iter()
+                    .all(|(key, value)| other.get(key).is_some_and(|other| same(value, other)))
         }
         _ => one == other,
     }
@@ -116,30 +133,56 @@ mod tests {
 
     fn draft(status: Option<Value>, figures: Vec<Figure>) -> Draft {
         let plugin = status.map(|status| status.as_object().unwrap().clone());
-        Draft { plugin, record: None, conditions: Vec::new(), figures }
+        Draft {
+            plugin,
+            record: None,
+            conditions: Vec::new(),
+            figures,
+        }
     }
 
     fn merged(draft: &Draft, stood: &Value, figures: Figures) -> Value {
-        let seen = Seen { status: stood.as_object().unwrap(), generation: 0, now: "now" };
+        let seen = Seen {
+            status: stood.as_object().unwrap(),
+            generation: 0,
+            now: "now",
+        };
         let mut status = merge(draft, &seen, figures);
         status.as_object_mut().unwrap().remove("conditions");
         status
     }
 
     fn lag(value: i64) -> Vec<Figure> {
-        vec![Figure { status: Some("/replication/lag".into()), metric: None, value: value.into() }]
+        vec![Figure {
+            status: Some("/replication/lag".into()),
+            metric: None,
+            value: value.into(),
+        }]
     }
 
     #[test]
     fn a_plan_without_status_leaves_it_as_it_is() {
-        assert_eq!(merged(&draft(None, vec![]), &json!({"a": 1}), Figures::Stay), json!({"a": 1}));
-        assert_eq!(merged(&draft(Some(json!({"b": 1})), vec![]), &json!({"a": 1}), Figures::Stay), json!({"b": 1}));
+        assert_eq!(
+            merged(&draft(None, vec![]), &json!({"a": 1}), Figures::Stay),
+            json!({"a": 1})
+        );
+        assert_eq!(
+            merged(
+                &draft(Some(json!({"b": 1})), vec![]),
+                &json!({"a": 1}),
+                Figures::Stay
+            ),
+            json!({"b": 1})
+        );
     }
 
     #[test]
     fn the_hosts_record_outlives_a_status_that_does_not_name_it() {
         let stood = json!({"windlass": {"generated": ["s/p"]}});
-        assert_eq!(merged(&draft(Some(json!({})), vec![]), &stood, Figures::Stay), stood);
+        assert_eq!(
+            merged(&draft(Some(json!({})), vec![]), &stood, Figures::Stay),
+            stood
+        );
     }
 
     #[test]
@@ -148,7 +191,10 @@ mod tests {
         let draft = draft(Some(json!({"phase": "Running"})), lag(7));
         assert_eq!(merged(&draft, &stood, Figures::Stay), stood);
         let renewed = merged(&draft, &stood, Figures::Renew);
-        assert_eq!(renewed, json!({"phase": "Running", "replication": {"lag": 7}}));
+        assert_eq!(
+            renewed,
+            json!({"phase": "Running", "replication": {"lag": 7}})
+        );
     }
 
     #[test]

@@ -124,7 +124,11 @@ pub struct StatusWriter {
 impl StatusWriter {
     /// Writes to `cluster` and tells `cache` what was written.
     pub fn new(cluster: Cluster, cache: Cache) -> Self {
-        Self { schemas: Schemas::new(cluster.clone()), cluster, cache }
+        Self {
+            schemas: Schemas::new(cluster.clone()),
+            cluster,
+            cache,
+        }
     }
 
     /// Stores `draft` as the status of the object that the round saw. `now` is the round's time, in milliseconds
@@ -140,11 +144,19 @@ impl StatusWriter {
         now: u64,
         memory: &mut Memory,
     ) -> Result<Stored, StatusError> {
-        let schema = self.schemas.of(&seen.key.kind).await.map_err(StatusError::Cluster)?;
+        let schema = self
+            .schemas
+            .of(&seen.key.kind)
+            .await
+            .map_err(StatusError::Cluster)?;
         let draft = &*honest(draft, &schema);
         let stood = status_of(seen);
         let time = rfc3339(now);
-        let before = Seen { status: &stood, generation: seen.generation, now: &time };
+        let before = Seen {
+            status: &stood,
+            generation: seen.generation,
+            now: &time,
+        };
         let conformed = |figures| {
             let mut status = merge(draft, &before, figures);
             schema.conform(&mut status);
@@ -154,26 +166,46 @@ impl StatusWriter {
         let stood = Value::Object(stood.clone());
         let measured = *memory.measured.get_or_insert(now);
         let due = now.saturating_sub(measured) >= MEASURE_EVERY;
-        let changed = if due { !same(&renewed, &stood) } else { !same(&conformed(Figures::Stay), &stood) };
+        let changed = if due {
+            !same(&renewed, &stood)
+        } else {
+            !same(&conformed(Figures::Stay), &stood)
+        };
         if !changed {
             return self.unchanged(seen, need).await;
         }
         let stored = self.write(seen, renewed).await?;
         memory.measured = Some(now);
-        Ok(Stored { changed: true, fence: Some(Fence::of(&stored)), object: stored })
+        Ok(Stored {
+            changed: true,
+            fence: Some(Fence::of(&stored)),
+            object: stored,
+        })
     }
 
     /// Shows, when it matters, that what the round saw is current: by a consistent read.
     async fn unchanged(&self, seen: &Object, need: Need) -> Result<Stored, StatusError> {
         if need == Need::Nothing {
-            return Ok(Stored { changed: false, fence: None, object: seen.clone() });
+            return Ok(Stored {
+                changed: false,
+                fence: None,
+                object: seen.clone(),
+            });
         }
-        let live = self.cluster.get(&seen.key).await.map_err(StatusError::Cluster)?;
+        let live = self
+            .cluster
+            .get(&seen.key)
+            .await
+            .map_err(StatusError::Cluster)?;
         let live = live.ok_or(StatusError::Gone)?;
         if (&live.uid, &live.resource_version) != (&seen.uid, &seen.resource_version) {
             return Err(StatusError::Conflict);
         }
-        Ok(Stored { changed: false, fence: Some(Fence::of(&live)), object: live })
+        Ok(Stored {
+            changed: false,
+            fence: Some(Fence::of(&live)),
+            object: live,
+        })
     }
 
     /// Puts the status under the version that the round saw.
@@ -181,20 +213,32 @@ impl StatusWriter {
         let key = &seen.key;
         let what = format!("write the status of {key}");
         let unreadable = |error: serde_json::Error| {
-            StatusError::Cluster(ClusterError::Unreachable { what: what.clone(), why: error.to_string() })
+            StatusError::Cluster(ClusterError::Unreachable {
+                what: what.clone(),
+                why: error.to_string(),
+            })
         };
         let mut whole: DynamicObject = serde_json::from_str(&seen.json).map_err(unreadable)?;
         whole.data["status"] = status.clone();
-        let api = self.cluster.api(&key.kind, key.namespace.as_deref()).await.map_err(StatusError::Cluster)?;
-        let params =
-            PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
+        let api = self
+            .cluster
+            .api(&key.kind, key.namespace.as_deref())
+            .await
+            .map_err(StatusError::Cluster)?;
+        let params = PostParams {
+            field_manager: Some(FIELD_MANAGER.into()),
+            ..PostParams::default()
+        };
         let answer = asked(&what, api.replace_status(&key.name, &params, &whole)).await;
         let answer = answer.map_err(failed)?;
         if !same(&answer.data["status"], &status) {
             self.schemas.forget(&key.kind);
         }
         let stored = Object::new(&key.kind, answer).map_err(|error| {
-            StatusError::Cluster(ClusterError::Unreachable { what, why: error.to_string() })
+            StatusError::Cluster(ClusterError::Unreachable {
+                what,
+                why: error.to_string(),
+            })
         })?;
         self.cache.wrote(stored.clone());
         Ok(stored)
@@ -203,7 +247,10 @@ impl StatusWriter {
 
 /// Says so when the host cannot remember what it has to: a value that it made would be made again once lost.
 fn honest<'a>(draft: &'a Draft, schema: &Schema) -> Cow<'a, Draft> {
-    let remembers = draft.record.as_ref().is_some_and(|record| !record.is_empty());
+    let remembers = draft
+        .record
+        .as_ref()
+        .is_some_and(|record| !record.is_empty());
     match remembers && !schema.keeps(FIELD) {
         true => Cow::Owned(draft.clone().with(&Unsynced::Forgetful)),
         false => Cow::Borrowed(draft),
@@ -220,5 +267,7 @@ fn failed(error: ClusterError) -> StatusError {
 
 fn rfc3339(millis: u64) -> String {
     let second = i64::try_from(millis / 1000).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_second(second).unwrap_or_default().to_string()
+    jiff::Timestamp::from_second(second)
+        .unwrap_or_default()
+        .to_string()
 }

@@ -26,7 +26,11 @@ impl Schema {
         let versions = crd["spec"]["versions"].as_array()?;
         let version = versions.iter().find(|served| served["name"] == version)?;
         let root = &version["schema"]["openAPIV3Schema"];
-        match (root.get("properties").and_then(|properties| properties.get("status")), preserves(root)) {
+        match (
+            root.get("properties")
+                .and_then(|properties| properties.get("status")),
+            preserves(root),
+        ) {
             (Some(status), _) => Some(Self(status.clone())),
             (None, true) => Some(Self::open()),
             (None, false) => None,
@@ -35,7 +39,10 @@ impl Schema {
 
     /// Whether the API server keeps a field of status.
     pub fn keeps(&self, field: &str) -> bool {
-        let known = self.0.get("properties").is_some_and(|properties| properties.get(field).is_some());
+        let known = self
+            .0
+            .get("properties")
+            .is_some_and(|properties| properties.get(field).is_some());
         known || !self.0.is_object() || preserves(&self.0)
     }
 
@@ -63,7 +70,9 @@ fn conform(value: &mut Value, schema: &Value) {
 
 fn conform_map(map: &mut Map<String, Value>, schema: &Value) {
     let properties = schema.get("properties").and_then(Value::as_object);
-    let additional = schema.get("additionalProperties").filter(|additional| additional.is_object());
+    let additional = schema
+        .get("additionalProperties")
+        .filter(|additional| additional.is_object());
     let closed = schema.is_object()
         && additional.is_none()
         && schema["additionalProperties"] != true
@@ -98,7 +107,10 @@ pub struct Schemas {
 impl Schemas {
     /// Reads CRDs from `cluster`.
     pub fn new(cluster: Cluster) -> Self {
-        Self { cluster, read: Arc::default() }
+        Self {
+            cluster,
+            read: Arc::default(),
+        }
     }
 
     /// The status schema of `kind`.
@@ -106,18 +118,29 @@ impl Schemas {
     /// # Errors
     /// When the API server cannot be asked for the CRD.
     pub async fn of(&self, kind: &Kind) -> Result<Arc<Schema>, ClusterError> {
-        let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(kind).cloned();
+        let known = self
+            .read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(kind)
+            .cloned();
         if let Some(schema) = known {
             return Ok(schema);
         }
         let schema = Arc::new(self.fetch(kind).await?);
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(kind.clone(), schema.clone());
+        self.read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(kind.clone(), schema.clone());
         Ok(schema)
     }
 
     /// Forgets the schema of `kind`: its CRD changed, as an answer of the API server showed.
     pub fn forget(&self, kind: &Kind) {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).remove(kind);
+        self.read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(kind);
     }
 
     async fn fetch(&self, kind: &Kind) -> Result<Schema, ClusterError> {
@@ -129,7 +152,9 @@ impl Schemas {
         };
         let crd = self.cluster.get(&crd).await?;
         let crd: Option<Value> = crd.and_then(|crd| serde_json::from_str(&crd.json).ok());
-        Ok(crd.and_then(|crd| Schema::of(&crd, &kind.version)).unwrap_or_else(Schema::open))
+        Ok(crd
+            .and_then(|crd| Schema::of(&crd, &kind.version))
+            .unwrap_or_else(Schema::open))
     }
 }
 
@@ -157,15 +182,37 @@ mod tests {
             "free": {"x-kubernetes-preserve-unknown-fields": true},
         }});
         for (name, status, stored) in [
-            ("unknown fields go", json!({"phase": "x", "mode": "m", "y": 1}), json!({"phase": "x", "mode": "m"})),
+            (
+                "unknown fields go",
+                json!({"phase": "x", "mode": "m", "y": 1}),
+                json!({"phase": "x", "mode": "m"}),
+            ),
             ("defaults come", json!({}), json!({"mode": "auto"})),
-            ("a null gives way to a default", json!({"mode": null}), json!({"mode": "auto"})),
-            ("a null goes where none may stand", json!({"mode": "m", "phase": null}), json!({"mode": "m"})),
-            ("map values are looked into", json!({"mode": "m", "pods": {"a": {"ready": true, "x": 1}}}),
-             json!({"mode": "m", "pods": {"a": {"ready": true}}})),
-            ("list items are looked into", json!({"mode": "m", "list": [{"a": 1, "x": 1}]}),
-             json!({"mode": "m", "list": [{"a": 1}]})),
-            ("what is free stays", json!({"mode": "m", "free": {"x": 1}}), json!({"mode": "m", "free": {"x": 1}})),
+            (
+                "a null gives way to a default",
+                json!({"mode": null}),
+                json!({"mode": "auto"}),
+            ),
+            (
+                "a null goes where none may stand",
+                json!({"mode": "m", "phase": null}),
+                json!({"mode": "m"}),
+            ),
+            (
+                "map values are looked into",
+                json!({"mode": "m", "pods": {"a": {"ready": true, "x": 1}}}),
+                json!({"mode": "m", "pods": {"a": {"ready": true}}}),
+            ),
+            (
+                "list items are looked into",
+                json!({"mode": "m", "list": [{"a": 1, "x": 1}]}),
+                json!({"mode": "m", "list": [{"a": 1}]}),
+            ),
+            (
+                "what is free stays",
+                json!({"mode": "m", "free": {"x": 1}}),
+                json!({"mode": "m", "free": {"x": 1}}),
+            ),
         ] {
             assert_eq!(conformed(schema.clone(), status), stored, "{name}");
         }

@@ -62,13 +62,30 @@ async fn ended(world: &mut World, plan: &Checked) -> String {
 #[tokio::test]
 async fn children_in_step_are_left_alone_also_by_a_host_that_remembers_nothing() {
     let mut world = World::new("silent").await;
-    let plan = world.plan(vec![stateful_set(), service(), config_map("c", json!({"a": "b"}))]).await;
+    let plan = world
+        .plan(vec![
+            stateful_set(),
+            service(),
+            config_map("c", json!({"a": "b"})),
+        ])
+        .await;
     let applied = world.apply(&plan).await;
     assert!(!applied.failed(), "{:?}", applied.children);
-    assert_eq!(world.writes().iter().filter(|write| write.starts_with("PATCH")).count(), 3);
+    assert_eq!(
+        world
+            .writes()
+            .iter()
+            .filter(|write| write.starts_with("PATCH"))
+            .count(),
+        3
+    );
     world.turn_to("one");
     let applied = world.apply(&plan).await;
-    assert!(applied.settled() && !applied.changed(), "{:?}", applied.children);
+    assert!(
+        applied.settled() && !applied.changed(),
+        "{:?}",
+        applied.children
+    );
     assert_eq!(world.writes(), [""; 0]);
 }
 
@@ -84,15 +101,33 @@ async fn what_a_person_changes_is_put_right_once_and_what_others_add_stays() {
     let image = json!([{"name": "redis", "image": "other", "args": ["--port", "6379"]}]);
     for (edit, path) in [
         (json!({"spec": {"replicas": 5}}), "spec.replicas"),
-        (json!({"metadata": {"labels": {"app": "b"}}}), "metadata.labels.app"),
-        (json!({"metadata": {"labels": {"app": null}}}), "metadata.labels"),
-        (json!({"metadata": {"labels": {OWNER_LABEL: null}}}), "metadata.labels"),
-        (json!({"spec": {"template": {"spec": {"containers": image}}}}), "spec.template.spec.containers"),
-        (json!({"metadata": {"ownerReferences": null}}), "metadata.ownerReferences"),
+        (
+            json!({"metadata": {"labels": {"app": "b"}}}),
+            "metadata.labels.app",
+        ),
+        (
+            json!({"metadata": {"labels": {"app": null}}}),
+            "metadata.labels",
+        ),
+        (
+            json!({"metadata": {"labels": {OWNER_LABEL: null}}}),
+            "metadata.labels",
+        ),
+        (
+            json!({"spec": {"template": {"spec": {"containers": image}}}}),
+            "spec.template.spec.containers",
+        ),
+        (
+            json!({"metadata": {"ownerReferences": null}}),
+            "metadata.ownerReferences",
+        ),
     ] {
         world.edit("apps/v1/StatefulSet", "set", edit.clone()).await;
         let before = ended(&mut world, &plan).await;
-        assert!(before.starts_with(&format!("PutRight(\"{path}")), "{edit}: {before}");
+        assert!(
+            before.starts_with(&format!("PutRight(\"{path}")),
+            "{edit}: {before}"
+        );
         assert_eq!(ended(&mut world, &plan).await, "InStep", "{edit}");
     }
     let live = world.json("apps/v1/StatefulSet", "set").await;
@@ -114,23 +149,37 @@ async fn a_child_that_somebody_deleted_is_made_again() {
 #[tokio::test]
 async fn a_field_that_is_no_longer_wanted_goes() {
     let mut world = World::new("gone").await;
-    let plan = world.plan(vec![config_map("c", json!({"a": "1", "b": "2"}))]).await;
+    let plan = world
+        .plan(vec![config_map("c", json!({"a": "1", "b": "2"}))])
+        .await;
     world.apply(&plan).await;
     let plan = world.plan(vec![config_map("c", json!({"a": "1"}))]).await;
     assert_eq!(ended(&mut world, &plan).await, "Changed");
-    assert_eq!(world.json("v1/ConfigMap", "c").await["data"], json!({"a": "1"}));
+    assert_eq!(
+        world.json("v1/ConfigMap", "c").await["data"],
+        json!({"a": "1"})
+    );
 }
 
 #[tokio::test]
 async fn one_failing_child_does_not_stop_the_others() {
     let mut world = World::new("failing").await;
-    let unknown = child(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "u"}, "dta": {}}));
-    let cluster_scoped = child(json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": "r"}, "rules": []}));
+    let unknown = child(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "u"}, "dta": {}}),
+    );
+    let cluster_scoped = child(
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "r"}, "rules": []}),
+    );
     let bad_name = config_map("Bad_Name", json!({}));
-    let plan = world.plan(vec![unknown, cluster_scoped, bad_name, service()]).await;
+    let plan = world
+        .plan(vec![unknown, cluster_scoped, bad_name, service()])
+        .await;
     let applied = world.apply(&plan).await;
-    let troubles: Vec<_> = applied.troubles().map(|(_, trouble)| trouble.to_string()).collect();
+    let troubles: Vec<_> = applied
+        .troubles()
+        .map(|(_, trouble)| trouble.to_string())
+        .collect();
     assert_eq!(troubles.len(), 3, "{troubles:?}");
     assert!(troubles[0].contains("dta"), "{}", troubles[0]);
     assert!(troubles[1].contains("cluster-scoped"), "{}", troubles[1]);
@@ -143,7 +192,9 @@ async fn an_object_that_is_not_ours_is_left_alone_until_it_is_handed_over() {
     let mut world = World::new("taken").await;
     let foreign = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "theirs"}});
     world.create(&Kind::new("v1", "ConfigMap"), foreign).await;
-    let plan = world.plan(vec![config_map("c", json!({"a": "ours"}))]).await;
+    let plan = world
+        .plan(vec![config_map("c", json!({"a": "ours"}))])
+        .await;
     // The cache does not show what carries no label of ours; the API server does.
     assert!(ended(&mut world, &plan).await.contains("NameTaken"));
     world.see(&Kind::new("v1", "ConfigMap"), "c").await;
@@ -151,7 +202,11 @@ async fn an_object_that_is_not_ours_is_left_alone_until_it_is_handed_over() {
     assert_eq!(world.json("v1/ConfigMap", "c").await["data"]["a"], "theirs");
 
     let namespace = world.namespace.clone();
-    world.adopt.insert(Adopted { kind: Kind::new("v1", "ConfigMap"), namespace, name: "c".into() });
+    world.adopt.insert(Adopted {
+        kind: Kind::new("v1", "ConfigMap"),
+        namespace,
+        name: "c".into(),
+    });
     assert_eq!(ended(&mut world, &plan).await, "Changed");
     assert_eq!(world.json("v1/ConfigMap", "c").await["data"]["a"], "ours");
 }
@@ -159,10 +214,15 @@ async fn an_object_that_is_not_ours_is_left_alone_until_it_is_handed_over() {
 #[tokio::test]
 async fn what_is_created_only_is_left_alone_afterwards() {
     let mut world = World::new("only").await;
-    let created_only = Child { write: Write::CreateOnly, ..config_map("c", json!({"a": "b"})) };
+    let created_only = Child {
+        write: Write::CreateOnly,
+        ..config_map("c", json!({"a": "b"}))
+    };
     let plan = world.plan(vec![created_only]).await;
     assert_eq!(ended(&mut world, &plan).await, "Made");
-    world.edit("v1/ConfigMap", "c", json!({"data": {"a": "theirs"}})).await;
+    world
+        .edit("v1/ConfigMap", "c", json!({"data": {"a": "theirs"}}))
+        .await;
     assert_eq!(ended(&mut world, &plan).await, "InStep");
     assert_eq!(world.json("v1/ConfigMap", "c").await["data"]["a"], "theirs");
 }
@@ -170,10 +230,16 @@ async fn what_is_created_only_is_left_alone_afterwards() {
 #[tokio::test]
 async fn a_kept_child_has_no_owner_and_the_next_owner_of_that_name_takes_it_over() {
     let mut world = World::new("kept").await;
-    let kept = Child { when_dropped: WhenDropped::Keep, ..config_map("c", json!({"a": "b"})) };
+    let kept = Child {
+        when_dropped: WhenDropped::Keep,
+        ..config_map("c", json!({"a": "b"}))
+    };
     let plan = world.plan(vec![kept.clone()]).await;
     world.apply(&plan).await;
-    assert_eq!(world.json("v1/ConfigMap", "c").await["metadata"]["ownerReferences"], Value::Null);
+    assert_eq!(
+        world.json("v1/ConfigMap", "c").await["metadata"]["ownerReferences"],
+        Value::Null
+    );
     world.delete("effects.example.com/v1/Thing", "one").await;
     world.make_owner("one").await;
     let plan = world.plan(vec![kept]).await;
@@ -188,7 +254,10 @@ async fn a_kept_child_has_no_owner_and_the_next_owner_of_that_name_takes_it_over
 async fn a_shared_child_is_wanted_by_each_owner_through_its_own_manager() {
     let mut world = World::new("shared").await;
     world.make_owner("two").await;
-    let shared = Child { shared: true, ..config_map("c", json!({"a": "b"})) };
+    let shared = Child {
+        shared: true,
+        ..config_map("c", json!({"a": "b"}))
+    };
     for owner in ["one", "two"] {
         world.turn_to(owner);
         let plan = world.plan(vec![shared.clone()]).await;
@@ -206,7 +275,10 @@ async fn a_shared_child_is_wanted_by_each_owner_through_its_own_manager() {
     }
     let live = world.json("v1/ConfigMap", "c").await;
     let owners = live["metadata"]["ownerReferences"].as_array().unwrap();
-    let names: Vec<_> = owners.iter().map(|owner| owner["name"].as_str().unwrap()).collect();
+    let names: Vec<_> = owners
+        .iter()
+        .map(|owner| owner["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["one", "two"]);
     assert!(owners.iter().all(|owner| owner["controller"] != true));
 }
@@ -217,7 +289,10 @@ async fn a_child_that_cannot_be_changed_is_made_again_after_that_is_stored() {
     let map = |value: &str, when_immutable| {
         let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},
             "immutable": true, "data": {"a": value}});
-        Child { when_immutable, ..child(manifest) }
+        Child {
+            when_immutable,
+            ..child(manifest)
+        }
     };
     let plan = world.plan(vec![map("1", WhenImmutable::Report)]).await;
     world.round(&plan).await;
@@ -231,10 +306,23 @@ async fn a_child_that_cannot_be_changed_is_made_again_after_that_is_stored() {
     let plan = world.plan(vec![map("2", WhenImmutable::Recreate)]).await;
     world.writes();
     let applied = world.apply(&plan).await;
-    assert!(matches!(applied.children[0].ended, ChildEnded::ToRecreate(_)), "{:?}", applied.children);
-    assert!(!world.writes().iter().any(|write| write.starts_with("DELETE")));
+    assert!(
+        matches!(applied.children[0].ended, ChildEnded::ToRecreate(_)),
+        "{:?}",
+        applied.children
+    );
+    assert!(
+        !world
+            .writes()
+            .iter()
+            .any(|write| write.starts_with("DELETE"))
+    );
     world.rest(&plan, &applied, Gathered::Whole).await;
-    let order: Vec<_> = world.writes().iter().map(|write| write.split(' ').next().unwrap().to_owned()).collect();
+    let order: Vec<_> = world
+        .writes()
+        .iter()
+        .map(|write| write.split(' ').next().unwrap().to_owned())
+        .collect();
     assert_eq!(order, ["PUT", "DELETE"]);
     // Nothing collects garbage here, so dependents are not waited for by anybody but us.
     world.edit_finalizers_away("v1/ConfigMap", "c").await;
@@ -253,14 +341,22 @@ async fn a_stateful_set_is_made_again_around_its_pods() {
     let plan = world.plan(vec![stateful_set()]).await;
     world.round(&plan).await;
     let mut changed = stateful_set();
-    changed.manifest = changed.manifest.replace("\"serviceName\":\"set\"", "\"serviceName\":\"other\"");
+    changed.manifest = changed
+        .manifest
+        .replace("\"serviceName\":\"set\"", "\"serviceName\":\"other\"");
     changed.when_immutable = WhenImmutable::RecreateOrphaning;
     let plan = world.plan(vec![changed]).await;
     world.round(&plan).await;
     let live = world.json("apps/v1/StatefulSet", "set").await;
-    assert_eq!(live["metadata"]["finalizers"], json!(["orphan"]), "its Pods would go with it");
+    assert_eq!(
+        live["metadata"]["finalizers"],
+        json!(["orphan"]),
+        "its Pods would go with it"
+    );
     assert_eq!(ended(&mut world, &plan).await, "Waits");
-    world.edit_finalizers_away("apps/v1/StatefulSet", "set").await;
+    world
+        .edit_finalizers_away("apps/v1/StatefulSet", "set")
+        .await;
     assert_eq!(ended(&mut world, &plan).await, "MadeAgain");
 }
 
@@ -278,14 +374,26 @@ async fn what_two_rounds_no_longer_name_is_pruned() {
     assert!(world.round(&one).await.1.undecided());
     let (_, second) = world.round(&one).await;
     assert_eq!(second.deleted.len(), 1);
-    assert!(world.get(&Kind::new("v1", "ConfigMap"), "b").await.is_none());
-    assert!(world.get(&Kind::new("v1", "ConfigMap"), "a").await.is_some());
+    assert!(
+        world
+            .get(&Kind::new("v1", "ConfigMap"), "b")
+            .await
+            .is_none()
+    );
+    assert!(
+        world
+            .get(&Kind::new("v1", "ConfigMap"), "a")
+            .await
+            .is_some()
+    );
 }
 
 #[tokio::test]
 async fn nothing_is_pruned_while_a_child_fails_or_a_fact_is_refused() {
     let mut world = World::new("noprune").await;
-    let both = world.plan(vec![config_map("a", json!({})), config_map("b", json!({}))]).await;
+    let both = world
+        .plan(vec![config_map("a", json!({})), config_map("b", json!({}))])
+        .await;
     world.round(&both).await;
     let failing = world.plan(vec![config_map("Bad_Name", json!({}))]).await;
     for _ in 0..3 {
@@ -294,15 +402,28 @@ async fn nothing_is_pruned_while_a_child_fails_or_a_fact_is_refused() {
     let one = world.plan(vec![config_map("a", json!({}))]).await;
     for _ in 0..3 {
         let applied = world.apply(&one).await;
-        assert!(!world.rest(&one, &applied, Gathered::SomeRefused).await.changed());
+        assert!(
+            !world
+                .rest(&one, &applied, Gathered::SomeRefused)
+                .await
+                .changed()
+        );
     }
-    assert!(world.get(&Kind::new("v1", "ConfigMap"), "b").await.is_some());
+    assert!(
+        world
+            .get(&Kind::new("v1", "ConfigMap"), "b")
+            .await
+            .is_some()
+    );
 }
 
 #[tokio::test]
 async fn compressed_keys_are_compared_unpacked() {
     let mut world = World::new("gzip").await;
-    let zipped = Child { gzip: vec!["a".into()], ..config_map("c", json!({"a": "x".repeat(1000), "b": "y"})) };
+    let zipped = Child {
+        gzip: vec!["a".into()],
+        ..config_map("c", json!({"a": "x".repeat(1000), "b": "y"}))
+    };
     let plan = world.plan(vec![zipped]).await;
     assert_eq!(ended(&mut world, &plan).await, "Made");
     assert_eq!(ended(&mut world, &plan).await, "InStep");

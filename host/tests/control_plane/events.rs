@@ -14,7 +14,12 @@ fn event(world: &World, text: &str) -> Event {
         namespace: Some(world.namespace.clone()),
         name: "one".into(),
     };
-    Event { about, severity: Severity::Warning, reason: "FailoverStarted".into(), text: text.into() }
+    Event {
+        about,
+        severity: Severity::Warning,
+        reason: "FailoverStarted".into(),
+        text: text.into(),
+    }
 }
 
 async fn written(world: &World) -> Vec<Written> {
@@ -26,21 +31,42 @@ async fn written(world: &World) -> Vec<Written> {
 async fn an_event_is_written_once_and_then_counted() {
     let world = World::new("event").await;
     let owner = world.owner().await;
-    world.recorder.publish(&owner, &[event(&world, "a replica takes over")]).await;
-    world.recorder.publish(&owner, &[event(&world, "a replica takes over")]).await;
+    world
+        .recorder
+        .publish(&owner, &[event(&world, "a replica takes over")])
+        .await;
+    world
+        .recorder
+        .publish(&owner, &[event(&world, "a replica takes over")])
+        .await;
     let events = written(&world).await;
     assert_eq!(events.len(), 1);
     let event = &events[0];
     assert_eq!(event.note.as_deref(), Some("a replica takes over"));
     assert_eq!(event.type_.as_deref(), Some("Warning"));
-    assert_eq!(event.regarding.as_ref().unwrap().uid.as_ref(), Some(&owner.uid));
+    assert_eq!(
+        event.regarding.as_ref().unwrap().uid.as_ref(),
+        Some(&owner.uid)
+    );
     assert_eq!(event.series.as_ref().unwrap().count, 2);
 }
 
 #[tokio::test]
 async fn a_secret_value_is_masked() {
     let world = World::new("masked").await;
-    world.secrets.remember(&world.namespace, &SecretValue::new(b"canary-canary".to_vec()));
-    world.recorder.publish(&world.owner().await, &[event(&world, "AUTH canary-canary failed")]).await;
-    assert_eq!(written(&world).await[0].note.as_deref(), Some("AUTH [masked] failed"));
+    world.secrets.remember(
+        &world.namespace,
+        &SecretValue::new(b"canary-canary".to_vec()),
+    );
+    world
+        .recorder
+        .publish(
+            &world.owner().await,
+            &[event(&world, "AUTH canary-canary failed")],
+        )
+        .await;
+    assert_eq!(
+        written(&world).await[0].note.as_deref(),
+        Some("AUTH [masked] failed")
+    );
 }

@@ -10,17 +10,24 @@ use crate::world::{World, child};
 
 fn generated() -> Child {
     let slot = json!({"$parts": [{"random": {"id": "password", "length": 32}}]});
-    let line = json!({"$parts": ["requirepass ", {"random": {"id": "password", "length": 32}}, "\n"]});
-    secret("auth", json!({"password": slot, "line": line, "plain": "text"}))
+    let line =
+        json!({"$parts": ["requirepass ", {"random": {"id": "password", "length": 32}}, "\n"]});
+    secret(
+        "auth",
+        json!({"password": slot, "line": line, "plain": "text"}),
+    )
 }
 
 fn composed() -> Child {
-    let slot = json!({"$parts": ["user ", {"secret": {"name": "auth", "key": "password"}}, " end"]});
+    let slot =
+        json!({"$parts": ["user ", {"secret": {"name": "auth", "key": "password"}}, " end"]});
     secret("composed", json!({"conf": slot}))
 }
 
 fn secret(name: &str, data: Value) -> Child {
-    child(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}))
+    child(
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}),
+    )
 }
 
 async fn value(world: &World, name: &str, key: &str) -> String {
@@ -30,7 +37,8 @@ async fn value(world: &World, name: &str, key: &str) -> String {
 }
 
 async fn recorded(world: &World) -> Value {
-    world.json("effects.example.com/v1/Thing", "one").await["status"]["windlass"]["generated"].clone()
+    world.json("effects.example.com/v1/Thing", "one").await["status"]["windlass"]["generated"]
+        .clone()
 }
 
 #[tokio::test]
@@ -41,9 +49,15 @@ async fn a_random_value_is_made_once_and_recorded() {
     assert!(applied.settled(), "{:?}", applied.children);
     let password = value(&world, "auth", "password").await;
     assert_eq!(password.len(), 32);
-    assert_eq!(value(&world, "auth", "line").await, format!("requirepass {password}\n"));
+    assert_eq!(
+        value(&world, "auth", "line").await,
+        format!("requirepass {password}\n")
+    );
     assert_eq!(value(&world, "auth", "plain").await, "text");
-    assert_eq!(value(&world, "composed", "conf").await, format!("user {password} end"));
+    assert_eq!(
+        value(&world, "composed", "conf").await,
+        format!("user {password} end")
+    );
     assert_eq!(recorded(&world).await, json!(["auth/password"]));
 
     world.turn_to("one");
@@ -52,7 +66,12 @@ async fn a_random_value_is_made_once_and_recorded() {
     assert!(applied.settled() && !applied.changed());
     assert_eq!(world.writes(), [""; 0]);
     // It is known from then on, and blotted out wherever it would be shown.
-    assert_eq!(world.secrets.mask(&world.namespace, &format!("it is {password}")), "it is [masked]");
+    assert_eq!(
+        world
+            .secrets
+            .mask(&world.namespace, &format!("it is {password}")),
+        "it is [masked]"
+    );
 }
 
 #[tokio::test]
@@ -61,12 +80,23 @@ async fn a_changed_value_changes_what_takes_it() {
     let plan = world.plan(vec![generated(), composed()]).await;
     world.round(&plan).await;
     let rotated = STANDARD.encode("rotated-by-a-person");
-    world.edit("v1/Secret", "auth", json!({"data": {"password": rotated}})).await;
+    world
+        .edit("v1/Secret", "auth", json!({"data": {"password": rotated}}))
+        .await;
     let (applied, _) = world.round(&plan).await;
     assert!(applied.settled(), "{:?}", applied.children);
-    assert_eq!(value(&world, "auth", "password").await, "rotated-by-a-person");
-    assert_eq!(value(&world, "auth", "line").await, "requirepass rotated-by-a-person\n");
-    assert_eq!(value(&world, "composed", "conf").await, "user rotated-by-a-person end");
+    assert_eq!(
+        value(&world, "auth", "password").await,
+        "rotated-by-a-person"
+    );
+    assert_eq!(
+        value(&world, "auth", "line").await,
+        "requirepass rotated-by-a-person\n"
+    );
+    assert_eq!(
+        value(&world, "composed", "conf").await,
+        "user rotated-by-a-person end"
+    );
     world.writes();
     world.round(&plan).await;
     assert_eq!(world.writes(), [""; 0]);
@@ -83,7 +113,10 @@ async fn a_lost_value_is_reported_and_not_made_again() {
         let (applied, _) = world.round(&plan).await;
         let (_, trouble) = applied.troubles().next().expect("no trouble");
         assert_eq!(trouble.reason(), "SecretLost");
-        assert!(trouble.to_string().contains("put Secret auth back"), "{trouble}");
+        assert!(
+            trouble.to_string().contains("put Secret auth back"),
+            "{trouble}"
+        );
     }
     assert_eq!(recorded(&world).await, json!(["auth/password"]));
 
@@ -93,13 +126,19 @@ async fn a_lost_value_is_reported_and_not_made_again() {
     world.create(&Kind::new("v1", "Secret"), back).await;
     let (applied, _) = world.round(&plan).await;
     assert!(applied.settled(), "{:?}", applied.children);
-    assert_eq!(value(&world, "auth", "line").await, format!("requirepass {password}\n"));
+    assert_eq!(
+        value(&world, "auth", "line").await,
+        format!("requirepass {password}\n")
+    );
 }
 
 #[tokio::test]
 async fn a_kept_secret_keeps_its_value_for_the_next_owner_of_that_name() {
     let mut world = World::new("keptsecret").await;
-    let kept = Child { when_dropped: WhenDropped::Keep, ..generated() };
+    let kept = Child {
+        when_dropped: WhenDropped::Keep,
+        ..generated()
+    };
     let plan = world.plan(vec![kept.clone()]).await;
     world.round(&plan).await;
     let password = value(&world, "auth", "password").await;
@@ -130,8 +169,13 @@ async fn a_secret_that_is_made_again_keeps_what_was_generated_for_it() {
     let plan = world.plan(vec![generated()]).await;
     world.round(&plan).await;
     let password = value(&world, "auth", "password").await;
-    let mut other_type = Child { when_immutable: WhenImmutable::Recreate, ..generated() };
-    other_type.manifest = other_type.manifest.replace("\"kind\"", "\"type\":\"example.com/other\",\"kind\"");
+    let mut other_type = Child {
+        when_immutable: WhenImmutable::Recreate,
+        ..generated()
+    };
+    other_type.manifest = other_type
+        .manifest
+        .replace("\"kind\"", "\"type\":\"example.com/other\",\"kind\"");
     let plan = world.plan(vec![other_type]).await;
     world.round(&plan).await;
     world.edit_finalizers_away("v1/Secret", "auth").await;
@@ -143,5 +187,11 @@ async fn a_secret_that_is_made_again_keeps_what_was_generated_for_it() {
     for _ in 0..2 {
         world.round(&plan).await;
     }
-    assert!(world.get(&Kind::new("v1", "Secret"), "auth-carried").await.is_none(), "the copy stayed");
+    assert!(
+        world
+            .get(&Kind::new("v1", "Secret"), "auth-carried")
+            .await
+            .is_none(),
+        "the copy stayed"
+    );
 }

@@ -24,8 +24,13 @@ use windlass::secrets::Secrets;
 use windlass::status::{Draft, Need, StatusError, StatusWriter, Stored};
 
 /// The kinds that the tests' plugin owns.
-const OWNED: [&str; 5] =
-    ["v1/ConfigMap", "v1/Secret", "v1/Service", "apps/v1/StatefulSet", "rbac.authorization.k8s.io/v1/ClusterRole"];
+const OWNED: [&str; 5] = [
+    "v1/ConfigMap",
+    "v1/Secret",
+    "v1/Service",
+    "apps/v1/StatefulSet",
+    "rbac.authorization.k8s.io/v1/ClusterRole",
+];
 
 /// The fixture.
 pub(crate) struct World {
@@ -55,15 +60,32 @@ impl World {
         let namespace = make_namespace(&client, test).await;
         let cluster = Cluster::new(client.clone());
         let (cache, _) = Cache::new();
-        for kind in OWNED.map(|kind| kind.parse().unwrap()).into_iter().chain([thing()]) {
-            cache.open(&Watched { kind, namespace: None, selector: String::new() }).unwrap();
+        for kind in OWNED
+            .map(|kind| kind.parse().unwrap())
+            .into_iter()
+            .chain([thing()])
+        {
+            cache
+                .open(&Watched {
+                    kind,
+                    namespace: None,
+                    selector: String::new(),
+                })
+                .unwrap();
         }
         let entropy = Arc::new(SystemEntropy);
-        let secrets =
-            Arc::new(Secrets::new(cluster.clone(), cache.clone(), entropy.clone(), namespace.clone()));
+        let secrets = Arc::new(Secrets::new(
+            cluster.clone(),
+            cache.clone(),
+            entropy.clone(),
+            namespace.clone(),
+        ));
         let clock: SharedClock = Arc::new(SystemClock);
-        let owner =
-            ObjectKey { kind: thing(), namespace: Some(namespace.clone()), name: "one".into() };
+        let owner = ObjectKey {
+            kind: thing(),
+            namespace: Some(namespace.clone()),
+            name: "one".into(),
+        };
         let world = Self {
             applier: Applier::new(cluster.clone(), secrets.clone(), cache.clone(), entropy),
             status: StatusWriter::new(cluster.clone(), cache.clone()),
@@ -95,14 +117,19 @@ impl World {
 
     /// The owner as the API server has it.
     pub(crate) async fn owner(&self) -> Object {
-        let owner = self.get(&self.owner.kind, &self.owner.name).await.expect("the owner is gone");
+        let owner = self
+            .get(&self.owner.kind, &self.owner.name)
+            .await
+            .expect("the owner is gone");
         Object::new(&self.owner.kind, owner).unwrap()
     }
 
     /// One round's children, after the cache saw everything.
     pub(crate) async fn apply(&mut self, plan: &Checked) -> Applied {
         let owner = self.owner().await;
-        self.applier.apply(&owner, plan, &self.adopt, &mut self.memory).await
+        self.applier
+            .apply(&owner, plan, &self.adopt, &mut self.memory)
+            .await
     }
 
     /// One whole round but for actions.
@@ -113,15 +140,33 @@ impl World {
     }
 
     /// What a round does after its children.
-    pub(crate) async fn rest(&mut self, plan: &Checked, applied: &Applied, facts: Gathered) -> Pruned {
+    pub(crate) async fn rest(
+        &mut self,
+        plan: &Checked,
+        applied: &Applied,
+        facts: Gathered,
+    ) -> Pruned {
         let owner = self.owner().await;
-        let need = if applied.needs_fence() { Need::Fence } else { Need::Nothing };
-        let stored = self.store(&owner, &Draft::planned(plan, applied), need).await.unwrap();
+        let need = if applied.needs_fence() {
+            Need::Fence
+        } else {
+            Need::Nothing
+        };
+        let stored = self
+            .store(&owner, &Draft::planned(plan, applied), need)
+            .await
+            .unwrap();
         let kinds = OWNED.map(|kind| kind.parse().unwrap());
         let live = self.cache.children(&owner.key, &kinds);
         let memory = &mut self.memory;
-        let seen = Seen { applied, live: &live, facts };
-        self.applier.prune(&owner, plan, seen, stored.fence(), memory).await
+        let seen = Seen {
+            applied,
+            live: &live,
+            facts,
+        };
+        self.applier
+            .prune(&owner, plan, seen, stored.fence(), memory)
+            .await
     }
 
     pub(crate) async fn store(
@@ -140,7 +185,9 @@ impl World {
         need: Need,
         now: u64,
     ) -> Result<Stored, StatusError> {
-        self.status.store(seen, draft, need, now, &mut self.memory).await
+        self.status
+            .store(seen, draft, need, now, &mut self.memory)
+            .await
     }
 
     /// What was written since the last call: method and last words of the path.
@@ -150,17 +197,27 @@ impl World {
 
     /// Checks a plan of these children.
     pub(crate) async fn plan(&self, children: Vec<Child>) -> Checked {
-        self.planned(Plan { children, ..empty() }).await
+        self.planned(Plan {
+            children,
+            ..empty()
+        })
+        .await
     }
 
     pub(crate) async fn planned(&self, plan: Plan) -> Checked {
-        let grants: Grants = OWNED.iter().map(|kind| format!("own:{kind}").parse().unwrap()).collect();
+        let grants: Grants = OWNED
+            .iter()
+            .map(|kind| format!("own:{kind}").parse().unwrap())
+            .collect();
         check(plan, Call::Reconcile, &self.owner().await, &grants).unwrap()
     }
 
     pub(crate) async fn create(&self, kind: &Kind, object: Value) -> DynamicObject {
         let object = serde_json::from_value(object).unwrap();
-        self.api(kind).create(&PostParams::default(), &object).await.unwrap()
+        self.api(kind)
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap()
     }
 
     pub(crate) async fn get(&self, kind: &Kind, name: &str) -> Option<DynamicObject> {
@@ -176,8 +233,14 @@ impl World {
     /// Changes an object as a person would with `kubectl edit`, and lets the cache see it.
     pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) {
         let kind = kind.parse().unwrap();
-        let params = PatchParams { field_manager: Some("kubectl-edit".into()), ..PatchParams::default() };
-        self.api(&kind).patch(name, &params, &Patch::Merge(patch)).await.unwrap();
+        let params = PatchParams {
+            field_manager: Some("kubectl-edit".into()),
+            ..PatchParams::default()
+        };
+        self.api(&kind)
+            .patch(name, &params, &Patch::Merge(patch))
+            .await
+            .unwrap();
         self.see(&kind, name).await;
         self.writes();
     }
@@ -185,20 +248,32 @@ impl World {
     /// Deletes an object as a person would, and lets the cache see it.
     pub(crate) async fn delete(&self, kind: &str, name: &str) {
         let kind: Kind = kind.parse().unwrap();
-        self.api(&kind).delete(name, &Default::default()).await.unwrap();
+        self.api(&kind)
+            .delete(name, &Default::default())
+            .await
+            .unwrap();
         self.see(&kind, name).await;
         self.writes();
     }
 
     /// Lets go what waits for a garbage collector, which a control plane alone does not run.
     pub(crate) async fn edit_finalizers_away(&self, kind: &str, name: &str) {
-        self.edit(kind, name, json!({"metadata": {"finalizers": null}})).await;
+        self.edit(kind, name, json!({"metadata": {"finalizers": null}}))
+            .await;
     }
 
     /// Tells the cache what the watch would.
     pub(crate) async fn see(&self, kind: &Kind, name: &str) {
-        let watched = Watched { kind: kind.clone(), namespace: None, selector: String::new() };
-        let key = ObjectKey { kind: kind.clone(), namespace: Some(self.namespace.clone()), name: name.into() };
+        let watched = Watched {
+            kind: kind.clone(),
+            namespace: None,
+            selector: String::new(),
+        };
+        let key = ObjectKey {
+            kind: kind.clone(),
+            namespace: Some(self.namespace.clone()),
+            name: name.into(),
+        };
         let news = match (self.get(kind, name).await, self.cache.get(&key)) {
             (Some(live), _) => News::Applied(Object::new(kind, live).unwrap()),
             (None, Some(known)) => News::Deleted((*known).clone()),
@@ -238,53 +313,82 @@ pub(crate) fn child(manifest: Value) -> Child {
 }
 
 pub(crate) fn config_map(name: &str, data: Value) -> Child {
-    child(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}))
+    child(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}),
+    )
 }
 
 /// A client that notes every request that is not a read.
 async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
-    let path = std::env::var("WINDLASS_TEST_KUBECONFIG")
-        .expect("WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test");
+    let path = std::env::var("WINDLASS_TEST_KUBECONFIG").expect(
+        "WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test",
+    );
     // Two TLS providers may be compiled in; the first to come is as good as any.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let kubeconfig = Kubeconfig::read_from(path).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap();
     let writes: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = writes.clone();
     let note = move |request: http::Request<Body>| {
         if request.method() != http::Method::GET {
             let path = request.uri().path();
-            let last: Vec<_> = path.split('/').skip_while(|step| *step != "namespaces").skip(2).collect();
-            noted.lock().unwrap().push(format!("{} {}", request.method(), last.join("/")));
+            let last: Vec<_> = path
+                .split('/')
+                .skip_while(|step| *step != "namespaces")
+                .skip(2)
+                .collect();
+            noted
+                .lock()
+                .unwrap()
+                .push(format!("{} {}", request.method(), last.join("/")));
         }
         request
     };
     let builder = ClientBuilder::try_from(config).unwrap();
-    (builder.with_layer(&MapRequestLayer::new(note)).build(), writes)
+    (
+        builder.with_layer(&MapRequestLayer::new(note)).build(),
+        writes,
+    )
 }
 
 async fn make_namespace(client: &Client, test: &str) -> String {
-    let namespaces: Api<DynamicObject> =
-        Api::all_with(client.clone(), &ApiResource::from_gvk(&Kind::new("v1", "Namespace").gvk()));
+    let namespaces: Api<DynamicObject> = Api::all_with(
+        client.clone(),
+        &ApiResource::from_gvk(&Kind::new("v1", "Namespace").gvk()),
+    );
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
     let namespace = serde_json::from_value(namespace).unwrap();
-    let made = namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    let made = namespaces
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap();
     made.metadata.name.unwrap()
 }
 
 /// Installs the owner's CRD and waits until it is served.
 async fn install(client: &Client) {
     let crd = Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&crd.gvk()));
+    let crds: Api<DynamicObject> =
+        Api::all_with(client.clone(), &ApiResource::from_gvk(&crd.gvk()));
     let name = "things.effects.example.com";
     let params = PatchParams::apply("tests").force();
-    crds.patch(name, &params, &Patch::Apply(crd_of_things())).await.unwrap();
+    crds.patch(name, &params, &Patch::Apply(crd_of_things()))
+        .await
+        .unwrap();
     let served = |crd: Option<&DynamicObject>| {
         let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
-        conditions.is_some_and(|list| list.iter().any(|c| c["type"] == "Established" && c["status"] == "True"))
+        conditions.is_some_and(|list| {
+            list.iter()
+                .any(|c| c["type"] == "Established" && c["status"] == "True")
+        })
     };
     let wait = kube::runtime::wait::await_condition(crds, name, served);
-    tokio::time::timeout(std::time::Duration::from_secs(60), wait).await.expect("the CRD is not served").unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(60), wait)
+        .await
+        .expect("the CRD is not served")
+        .unwrap();
 }
 
 fn crd_of_things() -> Value {
