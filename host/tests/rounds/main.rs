@@ -6,6 +6,7 @@
 mod deletion;
 mod facts;
 mod faults;
+mod lease;
 mod operator;
 mod steady;
 mod world;

@@ -1,6 +1,7 @@
 //! A namespace, a host that serves it, and what a test does and sees in it.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower::util::MapRequestLayer;
-use windlass::clock::{SharedClock, SystemClock};
+use windlass::clock::SystemClock;
 use windlass::cluster::Cluster;
 use windlass::entropy::SystemEntropy;
 use windlass::explain::{History, Round};
-use windlass::lease::LeaseGuard;
+use windlass::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
 use windlass::object::Kind;
 use windlass::plugin::configuration::PluginSpec;
 use windlass::query::Network;
@@ -60,26 +61,66 @@ impl World {
         self.host_with(operator, &GRANTS).await
     }
 
+    /// Starts a host with these grants, alone.
     pub(crate) async fn host_with(&self, operator: &Arc<Scripted>, grants: &[&str]) -> RunningHost {
+        let lease = LeaseGuard::unshared(Arc::new(SystemClock));
+        self.start(operator, grants, lease, None).await
+    }
+
+    /// Starts a host that shares the namespace with others and acts only while it holds their Lease. While `cut` is
+    /// true, it cannot renew it.
+    pub(crate) async fn led_host(
+        &self,
+        operator: &Arc<Scripted>,
+        identity: &str,
+        cut: Arc<AtomicBool>,
+    ) -> RunningHost {
+        let settings = LeaseSettings {
+            namespace: self.namespace.clone(),
+            name: "windlass".into(),
+            identity: identity.into(),
+            duration: Duration::from_secs(6),
+        };
+        let cluster = Cluster::new(cuttable(self.client.clone(), cut));
+        let (keeper, lease) = LeaseKeeper::new(cluster, Arc::new(SystemClock), settings);
+        self.start(operator, &GRANTS, lease, Some(keeper)).await
+    }
+
+    async fn start(
+        &self,
+        operator: &Arc<Scripted>,
+        grants: &[&str],
+        lease: LeaseGuard,
+        keeper: Option<LeaseKeeper>,
+    ) -> RunningHost {
         let (client, writes) = client().await;
-        let clock: SharedClock = Arc::new(SystemClock);
         let spec = json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace]});
         let spec: PluginSpec = serde_json::from_value(spec).unwrap();
         let outside = Outside {
             cluster: Cluster::new(client),
             databases: Arc::new(Network::default()),
-            lease: LeaseGuard::unshared(clock.clone()),
-            clock,
+            lease,
+            clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             namespace: self.namespace.clone(),
         };
         let assembled = assemble(outside, vec![Plugged { plugin: operator.clone(), spec }]).unwrap();
-        let (stop, stopped) = oneshot::channel();
         let history = assembled.told.history.clone();
-        let running = tokio::spawn(assembled.host.run(async {
-            // A test that is over drops the sender.
-            let _ = stopped.await;
-        }));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(async move {
+            let (rounds_over, over) = oneshot::channel::<()>();
+            let kept = async {
+                if let Some(keeper) = keeper {
+                    keeper.run(async { drop(over.await) }).await;
+                }
+            };
+            let rounds = async {
+                // A test that is over drops the sender.
+                assembled.host.run(async { drop(stopped.await) }).await;
+                drop(rounds_over);
+            };
+            tokio::join!(kept, rounds);
+        });
         RunningHost { writes, history, stop: Some(stop), running }
     }
 
@@ -196,6 +237,20 @@ fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Api<DynamicObjec
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     }
+}
+
+/// A client that gets no answer while `cut` is true.
+fn cuttable(client: Client, cut: Arc<AtomicBool>) -> Client {
+    let send = move |request: http::Request<Body>| {
+        let (client, cut) = (client.clone(), cut.load(Ordering::Relaxed));
+        async move {
+            match cut {
+                true => Err(tower::BoxError::from("the connection is cut")),
+                false => Ok(client.send(request).await?),
+            }
+        }
+    };
+    Client::new(tower::service_fn(send), "default")
 }
 
 /// A client that notes every request that is not a read.
