@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, bail};
 
 use super::tally::Tally;
-use crate::duration::Took;
-use crate::stage::{Ending, Finished};
+use crate::stage::{self, Ending, Finished};
 use crate::workplace::in_ci;
 
 /// The counts of each stage that runs tests, while the stages run.
@@ -43,22 +42,12 @@ impl Report {
             .iter()
             .map(|stage| self.line(stage, tallies.get(stage.name)))
             .collect();
-        let width = finished
+        let ran = finished.iter().zip(&lines);
+        let ran = ran.map(|(stage, line)| (stage.name, Some(stage.took), line.text.clone()));
+        let not_run = left_out
             .iter()
-            .map(|stage| stage.name.len())
-            .max()
-            .unwrap_or(0);
-        for (line, stage) in lines.iter().zip(finished) {
-            println!(
-                "  {:width$}  {:>7}  {}",
-                stage.name,
-                Took(stage.took),
-                line.text
-            );
-        }
-        for layer in left_out {
-            println!("  {layer:width$}  {:>7}  not run", "");
-        }
+            .map(|layer| (*layer, None, "not run".to_owned()));
+        stage::print_table(&ran.chain(not_run).collect::<Vec<_>>());
         let total: Tally = lines.iter().map(|line| line.tally).sum();
         println!("\n{total}");
         judge(total, finished, left_out)
