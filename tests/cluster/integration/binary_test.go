@@ -141,9 +141,10 @@ func (s status) pids() map[string]int {
 }
 
 // machineBefore is compared with the machine when compare is called.
-func machineBefore(t *testing.T) (compare func()) {
-	t.Helper()
-	before, err := look()
+func (h home) machineBefore() (compare func()) {
+	h.t.Helper()
+	t := h.t
+	before, err := look(h.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func machineBefore(t *testing.T) (compare func()) {
 		// The kernel takes a network namespace apart some time after its end.
 		deadline := time.Now().Add(30 * time.Second)
 		for {
-			after, err := look()
+			after, err := look(h.state)
 			if err != nil {
 				t.Fatal(err)
 			}

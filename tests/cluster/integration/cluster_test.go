@@ -17,7 +17,7 @@ import (
 
 func TestTwoClustersSideBySideLeaveNothing(t *testing.T) {
 	h := newHome(t)
-	compare := machineBefore(t)
+	compare := h.machineBefore()
 
 	var both sync.WaitGroup
 	for _, name := range []string{"one", "two"} {
@@ -124,7 +124,7 @@ func (h home) podProcess(t *testing.T) {
 
 func TestAHalfMadeClusterIsMadeAgainOrRemoved(t *testing.T) {
 	h := newHome(t)
-	compare := machineBefore(t)
+	compare := h.machineBefore()
 
 	h.killUpAfter("containerd")
 	if found := h.status("half"); found.Healthy || !strings.Contains(found.Problem, "half-made") {
@@ -164,7 +164,7 @@ func TestAControlPlaneNeedsNoRoot(t *testing.T) {
 	h := newHome(t)
 	h.state = filepath.Join(nobodysFolder(t), "state")
 	t.Cleanup(h.removeAll)
-	compare := machineBefore(t)
+	compare := h.machineBefore()
 
 	up := h.command("up", "--name", "plain", "--control-plane")
 	up.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

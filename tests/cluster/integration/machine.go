@@ -27,9 +27,10 @@ var aspects = map[string]func() ([]string, error){
 	"file":              files,
 }
 
-func look() (machine, error) {
+// look leaves nothing out that belongs to clusters of the state directory own.
+func look(own string) (machine, error) {
 	found := machine{}
-	others := otherClusters()
+	others := otherClusters(own)
 	for aspect, list := range aspects {
 		lines, err := list()
 		if err != nil {
@@ -54,11 +55,15 @@ func (before machine) leftovers(after machine) []string {
 }
 
 // otherClusters are the words by which things of clusters that somebody else runs are known.
-func otherClusters() []string {
+func otherClusters(own string) []string {
 	claims, _ := os.ReadDir("/run/windlass/claims")
 	var words []string
 	for _, claim := range claims {
 		index := claim.Name()
+		holder, _ := os.Readlink("/run/windlass/claims/" + index)
+		if strings.HasPrefix(holder, own+"/") {
+			continue
+		}
 		words = append(words, "/run/windlass/"+index+"/", "wl"+index+" ", "/windlass-"+index+"/", "/run/windlass/claims/"+index+" ")
 	}
 	return words

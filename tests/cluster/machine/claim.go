@@ -49,26 +49,47 @@ func Claim(cluster *state.Cluster) error {
 	return cluster.Save()
 }
 
-// freeIndex finds the lowest number that nobody holds. A claim without a cluster behind it is given up.
+// freeIndex finds the lowest number that nobody holds.
 func freeIndex() (int, error) {
-	taken, err := usedRanges()
+	used, err := usedRanges()
+	if err != nil {
+		return 0, err
+	}
+	held, err := heldIndices()
 	if err != nil {
 		return 0, err
 	}
 	for index := range addresses.Clusters {
-		holder, err := os.Readlink(claimOf(index))
-		if err == nil && holds(holder, index) {
-			continue
-		}
-		if err == nil {
-			_ = os.Remove(claimOf(index))
-		}
-		if !overlapsAny(addresses.OfIndex(index), taken) {
+		if !held[index] && !overlapsAny(addresses.OfIndex(index), used) {
 			return index, nil
 		}
 	}
 	return 0, fmt.Errorf("no address range is left for one more cluster: all %d of 10.244.0.0/16 are in use; "+
 		"see `windlass-cluster list` and `ip route`", addresses.Clusters)
+}
+
+// heldIndices removes the claims without a cluster behind them and returns the others.
+func heldIndices() (map[int]bool, error) {
+	entries, err := os.ReadDir(filepath.Join(Dir, claims))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("failed to list the claims: %w", err)
+	}
+	held := map[int]bool{}
+	for _, entry := range entries {
+		index, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue // not one of ours
+		}
+		holder, err := os.Readlink(claimOf(index))
+		if err == nil && holds(holder, index) {
+			held[index] = true
+			continue
+		}
+		if err := os.Remove(claimOf(index)); err != nil {
+			return nil, fmt.Errorf("failed to remove the claim of a cluster that is gone: %w", err)
+		}
+	}
+	return held, nil
 }
 
 func holds(dir string, index int) bool {
@@ -86,12 +107,9 @@ func Release(cluster *state.Cluster) error {
 	if err := releaseClaim(cluster); err != nil {
 		return err
 	}
-	left, err := os.ReadDir(filepath.Join(Dir, claims))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("failed to list the claims: %w", err)
-	}
-	if len(left) > 0 {
-		return nil
+	held, err := heldIndices()
+	if err != nil || len(held) > 0 {
+		return err
 	}
 	return leave()
 }
