@@ -44,12 +44,12 @@ async fn send(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    use kube::api::{Api, PostParams};
     use k8s_openapi::api::core::v1::Namespace;
+    use kube::api::{Api, PostParams};
 
     use super::*;
     use crate::clock::{Clock, SharedClock};
@@ -74,7 +74,9 @@ mod tests {
         let answer = move |_: Request<Body>| {
             reached.fetch_add(1, Ordering::Relaxed);
             let body = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}"#;
-            std::future::ready(Ok::<_, BoxError>(http::Response::new(Body::from(body.as_bytes().to_vec()))))
+            std::future::ready(Ok::<_, BoxError>(http::Response::new(Body::from(
+                body.as_bytes().to_vec(),
+            ))))
         };
         Client::new(tower::service_fn(answer), "default")
     }
@@ -95,8 +97,15 @@ mod tests {
         let server = server(reached.clone());
         let api: Api<Namespace> = Api::all(writes_under(not_held(&server), server));
         assert!(api.get("a").await.is_ok());
-        let refused = api.create(&PostParams::default(), &Namespace::default()).await;
-        assert!(refused.expect_err("it was sent").to_string().contains("does not hold the lease"));
+        let refused = api
+            .create(&PostParams::default(), &Namespace::default())
+            .await;
+        assert!(
+            refused
+                .expect_err("it was sent")
+                .to_string()
+                .contains("does not hold the lease")
+        );
         assert_eq!(reached.load(Ordering::Relaxed), 1);
     }
 
@@ -106,7 +115,11 @@ mod tests {
         let clock: SharedClock = Arc::new(Still);
         let client = writes_under(LeaseGuard::unshared(clock), server(reached.clone()));
         let api: Api<Namespace> = Api::all(client);
-        assert!(api.create(&PostParams::default(), &Namespace::default()).await.is_ok());
+        assert!(
+            api.create(&PostParams::default(), &Namespace::default())
+                .await
+                .is_ok()
+        );
         assert_eq!(reached.load(Ordering::Relaxed), 1);
     }
 }

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::object::Kind;
 use crate::plugin::{Description, Grant, Grants};
+use crate::watch::between_owner_and_pods;
 
 /// The API group of all that is made here.
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -162,15 +163,6 @@ fn allow_grant(rules: &mut Rules, grant: &Grant) {
         Grant::Evict => rules.allow("", "pods/eviction", &["create"]),
         // A Role in that namespace; nothing in the API server.
         Grant::SlotsFrom(_) | Grant::Host(_) => {}
-    }
-}
-
-/// The kind that stands between an owned kind and its Pods in the chain of owner references.
-fn between_owner_and_pods(kind: &Kind) -> Option<Kind> {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("apps", "Deployment") => Some(Kind::new("apps/v1", "ReplicaSet")),
-        ("batch", "CronJob") => Some(Kind::new("batch/v1", "Job")),
-        _ => None,
     }
 }
 

@@ -67,10 +67,18 @@ impl Host {
             let mut seed = [0; 8];
             rooms.entropy.fill(&mut seed);
             let reconciler = Arc::new(Reconciler::new(plugin, spec, rooms.clone()));
-            Controller { reconciler, queue: Queue::new(u64::from_le_bytes(seed)) }
+            Controller {
+                reconciler,
+                queue: Queue::new(u64::from_le_bytes(seed)),
+            }
         };
         let controllers = plugins.into_iter().map(controller).collect();
-        Self { rooms, controllers, changes, watchers }
+        Self {
+            rooms,
+            controllers,
+            changes,
+            watchers,
+        }
     }
 
     /// The plugins' controllers, for whoever tells about them.
@@ -80,7 +88,12 @@ impl Host {
 
     /// Runs until `stop` is done and rounds in flight have ended.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { rooms, controllers, changes, watchers } = self;
+        let Self {
+            rooms,
+            controllers,
+            changes,
+            watchers,
+        } = self;
         let (stopping, stopped) = watch::channel(false);
         let mut background = JoinSet::new();
         background.spawn(route(router(&rooms, &controllers), changes));
@@ -88,7 +101,11 @@ impl Host {
         background.spawn(measure(rooms.metrics.clone(), controllers.clone()));
         let mut running = JoinSet::new();
         for controller in controllers {
-            running.spawn(controller.run(rooms.states.clone(), rooms.lease.clone(), stopped.clone()));
+            running.spawn(controller.run(
+                rooms.states.clone(),
+                rooms.lease.clone(),
+                stopped.clone(),
+            ));
         }
         stop.await;
         // Receivers live in the controllers until they end.
@@ -101,10 +118,20 @@ impl Host {
 fn router(rooms: &Rooms, controllers: &[Controller]) -> Router {
     let serving = controllers.iter().flat_map(|controller| {
         let namespaces = &controller.reconciler.spec().namespaces;
-        let serving = Serving { queue: controller.queue.clone(), namespaces: namespaces.clone() };
-        controller.kinds().into_iter().map(move |kind| (kind, serving.clone()))
+        let serving = Serving {
+            queue: controller.queue.clone(),
+            namespaces: namespaces.clone(),
+        };
+        controller
+            .kinds()
+            .into_iter()
+            .map(move |kind| (kind, serving.clone()))
     });
-    Router::new(rooms.cache.clone(), rooms.index.clone(), serving.collect::<HashMap<_, _>>())
+    Router::new(
+        rooms.cache.clone(),
+        rooms.index.clone(),
+        serving.collect::<HashMap<_, _>>(),
+    )
 }
 
 async fn route(mut router: Router, mut changes: UnboundedReceiver<Change>) {
@@ -135,10 +162,18 @@ async fn measure(metrics: Metrics, controllers: Vec<Controller>) {
     loop {
         ticks.tick().await;
         for Controller { reconciler, queue } in &controllers {
-            let of = OfPlugin { plugin: reconciler.plugin().name().to_owned() };
+            let of = OfPlugin {
+                plugin: reconciler.plugin().name().to_owned(),
+            };
             let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-            metrics.queued.get_or_create(&of).set(count(queue.depth().due));
-            metrics.objects.get_or_create(&of).set(count(reconciler.objects().len()));
+            metrics
+                .queued
+                .get_or_create(&of)
+                .set(count(queue.depth().due));
+            metrics
+                .objects
+                .get_or_create(&of)
+                .set(count(reconciler.objects().len()));
         }
     }
 }
@@ -162,7 +197,12 @@ impl Controller {
 
     /// All kinds whose objects its rounds look at.
     fn looks_at(&self) -> BTreeSet<Kind> {
-        let granted = self.reconciler.spec().grants.iter().filter_map(|grant| grant.kind().cloned());
+        let granted = self
+            .reconciler
+            .spec()
+            .grants
+            .iter()
+            .filter_map(|grant| grant.kind().cloned());
         granted.chain(self.kinds()).collect()
     }
 
@@ -213,7 +253,8 @@ impl Controller {
             () = stop_asked(stopped) => return,
         }
         self.wake_all(&Reason::Started);
-        let at_once = usize::try_from(self.reconciler.spec().concurrency.get()).unwrap_or(usize::MAX);
+        let at_once =
+            usize::try_from(self.reconciler.spec().concurrency.get()).unwrap_or(usize::MAX);
         loop {
             tokio::select! {
                 ticket = self.queue.next(), if rounds.len() < at_once => {

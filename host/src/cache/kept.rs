@@ -83,7 +83,11 @@ mod tests {
 
     #[test]
     fn other_kinds_are_kept_whole() {
-        let pod = kept(object("v1", "Pod", json!({"metadata": {"name": "a"}, "spec": {"nodeName": "n"}})));
+        let pod = kept(object(
+            "v1",
+            "Pod",
+            json!({"metadata": {"name": "a"}, "spec": {"nodeName": "n"}}),
+        ));
         assert!(pod.json.contains("nodeName"));
     }
 }

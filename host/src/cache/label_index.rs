@@ -33,7 +33,10 @@ impl LabelIndex {
         let values = self.keys.entry(key.to_owned()).or_default();
         for (place, labels) in objects {
             if let Some(value) = labels.get(key) {
-                values.entry(value.clone()).or_default().insert(place.clone());
+                values
+                    .entry(value.clone())
+                    .or_default()
+                    .insert(place.clone());
             }
         }
     }
@@ -42,7 +45,10 @@ impl LabelIndex {
     pub(super) fn insert(&mut self, place: &Arc<Place>, labels: &BTreeMap<String, String>) {
         for (key, values) in &mut self.keys {
             if let Some(value) = labels.get(key) {
-                values.entry(value.clone()).or_default().insert(place.clone());
+                values
+                    .entry(value.clone())
+                    .or_default()
+                    .insert(place.clone());
             }
         }
     }
@@ -50,8 +56,12 @@ impl LabelIndex {
     /// Forgets an object that went or is about to change.
     pub(super) fn remove(&mut self, place: &Arc<Place>, labels: &BTreeMap<String, String>) {
         for (key, values) in &mut self.keys {
-            let Some(value) = labels.get(key) else { continue };
-            let Some(places) = values.get_mut(value) else { continue };
+            let Some(value) = labels.get(key) else {
+                continue;
+            };
+            let Some(places) = values.get_mut(value) else {
+                continue;
+            };
             places.remove(place);
             if places.is_empty() {
                 values.remove(value);

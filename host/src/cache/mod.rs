@@ -71,7 +71,13 @@ impl Cache {
     /// An empty cache, and the changes that will happen in it, in order.
     pub fn new() -> (Self, UnboundedReceiver<Change>) {
         let (changes, receiver) = unbounded_channel();
-        (Self { views: Arc::default(), changes }, receiver)
+        (
+            Self {
+                views: Arc::default(),
+                changes,
+            },
+            receiver,
+        )
     }
 
     /// Makes room for what a watcher will tell.
@@ -91,7 +97,10 @@ impl Cache {
     /// Takes in what a watcher tells.
     pub fn learn(&self, watched: &Watched, news: News) {
         let mut views = self.write();
-        let Some(view) = views.get_mut(&watched.kind).and_then(|views| views.get_mut(watched)) else {
+        let Some(view) = views
+            .get_mut(&watched.kind)
+            .and_then(|views| views.get_mut(watched))
+        else {
             return;
         };
         let changes = match news {
@@ -114,7 +123,10 @@ impl Cache {
     pub fn wrote(&self, object: Object) {
         let object = kept::kept(object);
         let mut views = self.write();
-        let of_kind = views.get_mut(&object.key.kind).into_iter().flat_map(BTreeMap::values_mut);
+        let of_kind = views
+            .get_mut(&object.key.kind)
+            .into_iter()
+            .flat_map(BTreeMap::values_mut);
         for change in of_kind.filter_map(|view| view.wrote(&object)) {
             self.tell(change);
         }
@@ -125,7 +137,10 @@ impl Cache {
     pub fn removed(&self, key: &ObjectKey, uid: &str) {
         let place = (key.namespace.clone(), key.name.clone());
         let mut views = self.write();
-        let of_kind = views.get_mut(&key.kind).into_iter().flat_map(BTreeMap::values_mut);
+        let of_kind = views
+            .get_mut(&key.kind)
+            .into_iter()
+            .flat_map(BTreeMap::values_mut);
         for change in of_kind.filter_map(|view| view.removed(&place, uid)) {
             self.tell(change);
         }
@@ -135,15 +150,25 @@ impl Cache {
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         let place = (key.namespace.clone(), key.name.clone());
         let views = self.read();
-        let found = views.get(&key.kind)?.values().filter_map(|view| view.get(&place).cloned());
+        let found = views
+            .get(&key.kind)?
+            .values()
+            .filter_map(|view| view.get(&place).cloned());
         found.reduce(newer)
     }
 
     /// The objects of a kind that match, sorted by namespace, then name; None looks in all namespaces.
-    pub fn list(&self, kind: &Kind, namespace: Option<&str>, selector: &Selector) -> Vec<Arc<Object>> {
+    pub fn list(
+        &self,
+        kind: &Kind,
+        namespace: Option<&str>,
+        selector: &Selector,
+    ) -> Vec<Arc<Object>> {
         self.index_for(kind, selector);
         let views = self.read();
-        let Some(views) = views.get(kind) else { return Vec::new() };
+        let Some(views) = views.get(kind) else {
+            return Vec::new();
+        };
         let mut lists = views.values().map(|view| view.list(namespace, selector));
         let first = lists.next().unwrap_or_default();
         lists.fold(first, union)
@@ -165,13 +190,17 @@ impl Cache {
     pub fn sizes(&self) -> BTreeMap<Kind, usize> {
         let views = self.read();
         let size = |views: &BTreeMap<Watched, View>| views.values().map(View::len).sum();
-        views.iter().map(|(kind, views)| (kind.clone(), size(views))).collect()
+        views
+            .iter()
+            .map(|(kind, views)| (kind.clone(), size(views)))
+            .collect()
     }
 
     fn index_for(&self, kind: &Kind, selector: &Selector) {
-        let indexed = self.read().get(kind).is_none_or(|views| {
-            views.values().all(|view| view.is_indexed_for(selector))
-        });
+        let indexed = self
+            .read()
+            .get(kind)
+            .is_none_or(|views| views.values().all(|view| view.is_indexed_for(selector)));
         if !indexed && let Some(views) = self.write().get_mut(kind) {
             views.values_mut().for_each(|view| view.index_for(selector));
         }
@@ -195,7 +224,11 @@ impl Cache {
 /// The newer of two versions of one object that different watchers show.
 fn newer(one: Arc<Object>, other: Arc<Object>) -> Arc<Object> {
     let version = |object: &Object| object.resource_version.parse::<u64>().unwrap_or(0);
-    if version(&other) > version(&one) { other } else { one }
+    if version(&other) > version(&one) {
+        other
+    } else {
+        one
+    }
 }
 
 /// All objects of two lists of one kind, sorted, each once.

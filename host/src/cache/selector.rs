@@ -6,7 +6,9 @@ use kube::core::{Expression, Selector};
 
 /// A text that is not a label selector.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is not a label selector: {why}; write terms such as app=web,tier in (a,b),!canary")]
+#[error(
+    "\"{text}\" is not a label selector: {why}; write terms such as app=web,tier in (a,b),!canary"
+)]
 pub struct NotASelector {
     text: String,
     why: String,
@@ -17,11 +19,18 @@ pub struct NotASelector {
 /// # Errors
 /// When a term is none of `KEY`, `!KEY`, `KEY=VALUE`, `KEY==VALUE`, `KEY!=VALUE`, `KEY in (…)`, `KEY notin (…)`.
 pub fn parse(text: &str) -> Result<Selector, NotASelector> {
-    let wrong = |why: String| NotASelector { text: text.into(), why };
+    let wrong = |why: String| NotASelector {
+        text: text.into(),
+        why,
+    };
     if text.trim().is_empty() {
         return Ok(Selector::default());
     }
-    terms(text).into_iter().map(expression).collect::<Result<_, _>>().map_err(wrong)
+    terms(text)
+        .into_iter()
+        .map(expression)
+        .collect::<Result<_, _>>()
+        .map_err(wrong)
 }
 
 /// Splits at commas that stand outside parentheses.
@@ -56,12 +65,16 @@ fn set_expression(term: &str) -> Result<Expression, String> {
     let Some((head, list)) = term.split_once('(') else {
         return Ok(Expression::Exists(label_key(term)?));
     };
-    let list = list.strip_suffix(')').ok_or_else(|| format!("\"{term}\" has no closing parenthesis"))?;
+    let list = list
+        .strip_suffix(')')
+        .ok_or_else(|| format!("\"{term}\" has no closing parenthesis"))?;
     let values: BTreeSet<_> = list.split(',').map(label_value).collect::<Result<_, _>>()?;
     match head.split_whitespace().collect::<Vec<_>>().as_slice() {
         [key, "in"] => Ok(Expression::In(label_key(key)?, values)),
         [key, "notin"] => Ok(Expression::NotIn(label_key(key)?, values)),
-        _ => Err(format!("\"{term}\" is neither KEY in (…) nor KEY notin (…)")),
+        _ => Err(format!(
+            "\"{term}\" is neither KEY in (…) nor KEY notin (…)"
+        )),
     }
 }
 
@@ -90,7 +103,11 @@ mod tests {
 
     #[test]
     fn every_form_of_a_term_selects_as_kubectl_does() {
-        let labels = [("app".to_owned(), "web".to_owned()), ("tier".to_owned(), "a".to_owned())].into();
+        let labels = [
+            ("app".to_owned(), "web".to_owned()),
+            ("tier".to_owned(), "a".to_owned()),
+        ]
+        .into();
         for (text, expected) in [
             ("", true),
             ("app", true),
@@ -113,7 +130,15 @@ mod tests {
 
     #[test]
     fn what_is_no_selector_is_refused() {
-        for text in ["=web", "app=a b", "app in (a", "app within (a)", "app=web,,tier", "a b", "app=(a)"] {
+        for text in [
+            "=web",
+            "app=a b",
+            "app in (a",
+            "app within (a)",
+            "app=web,,tier",
+            "a b",
+            "app=(a)",
+        ] {
             assert!(parse(text).is_err(), "{text} was accepted");
         }
     }

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 use super::*;
 
 pub(crate) fn object(api_version: &str, kind: &str, json: Value) -> Object {
-    Object::new(&Kind::new(api_version, kind), serde_json::from_value(json).unwrap()).unwrap()
+    Object::new(
+        &Kind::new(api_version, kind),
+        serde_json::from_value(json).unwrap(),
+    )
+    .unwrap()
 }
 
 /// A Pod `name` with this uid and version, labelled `app=APP`.
@@ -23,7 +27,11 @@ fn key(name: &str) -> ObjectKey {
 }
 
 fn watched(selector: &str) -> Watched {
-    Watched { kind: Kind::new("v1", "Pod"), namespace: None, selector: selector.into() }
+    Watched {
+        kind: Kind::new("v1", "Pod"),
+        namespace: None,
+        selector: selector.into(),
+    }
 }
 
 /// A cache of Pods that is told by one watcher.
@@ -48,17 +56,22 @@ impl Pods {
 
     fn list(&self, pods: impl IntoIterator<Item = Object>) {
         self.tell(News::ListBegan);
-        pods.into_iter().for_each(|pod| self.tell(News::Listed(pod)));
+        pods.into_iter()
+            .for_each(|pod| self.tell(News::Listed(pod)));
         self.tell(News::ListEnded);
     }
 
     fn version(&self, name: &str) -> Option<String> {
-        self.cache.get(&key(name)).map(|pod| pod.resource_version.clone())
+        self.cache
+            .get(&key(name))
+            .map(|pod| pod.resource_version.clone())
     }
 
     fn names(&self, selector: &str) -> Vec<String> {
         let selector = selector::parse(selector).unwrap();
-        let pods = self.cache.list(&Kind::new("v1", "Pod"), Some("default"), &selector);
+        let pods = self
+            .cache
+            .list(&Kind::new("v1", "Pod"), Some("default"), &selector);
         pods.iter().map(|pod| pod.key.name.clone()).collect()
     }
 
@@ -174,14 +187,26 @@ fn a_write_that_the_watch_passed_without_showing_it_is_no_ghost() {
 
 #[test]
 fn a_list_tells_what_changed_and_what_went_and_nothing_else() {
-    let mut pods = Pods::listed([pod("a", "1", 5, "x"), pod("b", "2", 5, "x"), pod("c", "3", 5, "x")]);
-    pods.list([pod("a", "1", 5, "x"), pod("b", "2", 6, "x"), pod("d", "4", 7, "x")]);
+    let mut pods = Pods::listed([
+        pod("a", "1", 5, "x"),
+        pod("b", "2", 5, "x"),
+        pod("c", "3", 5, "x"),
+    ]);
+    pods.list([
+        pod("a", "1", 5, "x"),
+        pod("b", "2", 6, "x"),
+        pod("d", "4", 7, "x"),
+    ]);
     assert_eq!(pods.woken(), ["-c", "~b", "+d"]);
 }
 
 #[test]
 fn lists_are_sorted_and_follow_labels_as_they_change() {
-    let pods = Pods::listed([pod("b", "2", 5, "x"), pod("a", "1", 5, "x"), pod("c", "3", 5, "y")]);
+    let pods = Pods::listed([
+        pod("b", "2", 5, "x"),
+        pod("a", "1", 5, "x"),
+        pod("c", "3", 5, "y"),
+    ]);
     assert_eq!(pods.names("app=x"), ["a", "b"]);
     pods.tell(News::Applied(pod("a", "1", 6, "y")));
     pods.cache.wrote(pod("d", "4", 7, "x"));
@@ -204,7 +229,10 @@ fn two_watchers_of_a_kind_show_an_object_once_in_its_newest_version() {
     cache.learn(&watched("app"), News::Applied(pod("b", "2", 6, "y")));
     assert_eq!(cache.get(&key("a")).unwrap().resource_version, "6");
     let all = cache.list(&Kind::new("v1", "Pod"), None, &Selector::default());
-    let names: Vec<_> = all.iter().map(|pod| (&*pod.key.name, &*pod.resource_version)).collect();
+    let names: Vec<_> = all
+        .iter()
+        .map(|pod| (&*pod.key.name, &*pod.resource_version))
+        .collect();
     assert_eq!(names, [("a", "6"), ("b", "6")]);
 }
 
@@ -219,7 +247,18 @@ fn children_are_those_with_the_owners_label() {
     let mut child = pod("mine", "2", 6, "x");
     child.labels.insert(OWNER_LABEL.into(), owner_label(&owner));
     pods.tell(News::Applied(child));
-    let children = pods.cache.children(&owner, &[Kind::new("v1", "Pod"), Kind::new("v1", "Secret")]);
-    assert_eq!(children.iter().map(|child| &*child.key.name).collect::<Vec<_>>(), ["mine"]);
-    assert!(Arc::ptr_eq(&children[0], &pods.cache.get(&key("mine")).unwrap()));
+    let children = pods
+        .cache
+        .children(&owner, &[Kind::new("v1", "Pod"), Kind::new("v1", "Secret")]);
+    assert_eq!(
+        children
+            .iter()
+            .map(|child| &*child.key.name)
+            .collect::<Vec<_>>(),
+        ["mine"]
+    );
+    assert!(Arc::ptr_eq(
+        &children[0],
+        &pods.cache.get(&key("mine")).unwrap()
+    ));
 }

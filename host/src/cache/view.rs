@@ -113,7 +113,10 @@ impl View {
     pub(super) fn applied(&mut self, object: Object) -> Vec<Change> {
         let mut changes = Vec::new();
         let at = place(&object);
-        let known = self.objects.get(&at).is_some_and(|current| knows(current, &object));
+        let known = self
+            .objects
+            .get(&at)
+            .is_some_and(|current| knows(current, &object));
         let reached = version(&object);
         if !known && !self.gone.contains_key(&object.uid) {
             changes.push(self.put(at, Arc::new(object), By::Watch));
@@ -126,8 +129,15 @@ impl View {
     pub(super) fn deleted(&mut self, object: &Object) -> Vec<Change> {
         self.gone.remove(&object.uid);
         let at = place(object);
-        let same = self.objects.get(&at).is_some_and(|current| current.uid == object.uid);
-        let mut changes: Vec<_> = same.then(|| self.take(&at, By::Watch)).flatten().into_iter().collect();
+        let same = self
+            .objects
+            .get(&at)
+            .is_some_and(|current| current.uid == object.uid);
+        let mut changes: Vec<_> = same
+            .then(|| self.take(&at, By::Watch))
+            .flatten()
+            .into_iter()
+            .collect();
         changes.extend(self.reach(version(object)));
         changes
     }
@@ -135,14 +145,19 @@ impl View {
     /// Notes how far the watch has come. An own write that it passed without showing it was undone before the
     /// watch got there.
     fn reach(&mut self, version_shown: Option<u64>) -> Vec<Change> {
-        let Some(shown) = version_shown else { return Vec::new() };
+        let Some(shown) = version_shown else {
+            return Vec::new();
+        };
         self.reached = self.reached.max(shown);
         let mut undone = Vec::new();
         while let Some(entry) = self.ahead.first_entry()
             && *entry.key() <= shown
         {
             let (written, OwnWrite { place, .. }) = entry.remove_entry();
-            let current = self.objects.get(&place).and_then(|current| version(current));
+            let current = self
+                .objects
+                .get(&place)
+                .and_then(|current| version(current));
             if written < shown && current == Some(written) {
                 undone.extend(self.take(&place, By::Watch));
             }
@@ -152,8 +167,10 @@ impl View {
 
     /// The watch begins from the start with a list.
     pub(super) fn list_began(&mut self) {
-        self.listing =
-            Some(Listing { writes_before: self.writes, objects: BTreeMap::new() });
+        self.listing = Some(Listing {
+            writes_before: self.writes,
+            objects: BTreeMap::new(),
+        });
     }
 
     /// An object of that list.
@@ -165,15 +182,26 @@ impl View {
 
     /// The list is complete: it replaces everything but what was written after it began.
     pub(super) fn list_ended(&mut self) -> Vec<Change> {
-        let Some(Listing { writes_before, objects }) = self.listing.take() else {
+        let Some(Listing {
+            writes_before,
+            objects,
+        }) = self.listing.take()
+        else {
             return Vec::new();
         };
         self.ahead.retain(|_, write| write.number > writes_before);
         self.gone.retain(|_, number| *number > writes_before);
-        self.reached = objects.values().filter_map(|object| version(object)).max().unwrap_or(0);
+        self.reached = objects
+            .values()
+            .filter_map(|object| version(object))
+            .max()
+            .unwrap_or(0);
         let mut changes = self.drop_unlisted(&objects);
         for (at, object) in objects {
-            let same = self.objects.get(&at).is_some_and(|current| same_version(current, &object));
+            let same = self
+                .objects
+                .get(&at)
+                .is_some_and(|current| same_version(current, &object));
             if !same && !self.gone.contains_key(&object.uid) && !self.is_ahead(&at, &object) {
                 changes.push(self.put(at, object, By::List));
             }
@@ -188,7 +216,10 @@ impl View {
             .filter(|(at, object)| !listed.contains_key(*at) && !self.is_ahead_itself(object))
             .map(|(at, _)| at.clone())
             .collect();
-        unlisted.iter().filter_map(|at| self.take(at, By::List)).collect()
+        unlisted
+            .iter()
+            .filter_map(|at| self.take(at, By::List))
+            .collect()
     }
 
     /// Whether this host has written at this place what the list could not know yet.
@@ -214,7 +245,10 @@ impl View {
             return None;
         }
         if let Some(written) = written {
-            let own = OwnWrite { place: at.clone(), number: self.writes };
+            let own = OwnWrite {
+                place: at.clone(),
+                number: self.writes,
+            };
             self.ahead.insert(written, own);
         }
         Some(self.put(at, Arc::new(object.clone()), By::Us))
@@ -236,13 +270,21 @@ impl View {
             self.index.remove(&at, &before.labels);
         }
         self.index.insert(&at, &object.labels);
-        Change { before, after: Some(object), by }
+        Change {
+            before,
+            after: Some(object),
+            by,
+        }
     }
 
     fn take(&mut self, at: &Place, by: By) -> Option<Change> {
         let (at, before) = self.objects.remove_entry(at)?;
         self.index.remove(&at, &before.labels);
-        Some(Change { before: Some(before), after: None, by })
+        Some(Change {
+            before: Some(before),
+            after: None,
+            by,
+        })
     }
 
     /// Whether what `selector` selects can be found without looking at everything.

@@ -1,8 +1,8 @@
 //! Questions, answers and actions in a line each.
 
 use crate::plugin::bindings::{
-    Action, Answer, Argument, Effect, Ended, HttpTarget, Namespaces, ObjectQuery, Outcome, Question,
-    RedisAction,
+    Action, Answer, Argument, Effect, Ended, HttpTarget, Namespaces, ObjectQuery, Outcome,
+    Question, RedisAction,
 };
 
 /// Replies and texts are cut to this many bytes.
@@ -14,12 +14,24 @@ pub fn describe_question(question: &Question) -> String {
         Question::Object(object) => {
             let namespace = object.namespace.as_deref().map(|name| format!("{name}/"));
             let namespace = namespace.unwrap_or_default();
-            format!("object {}/{} {namespace}{}", object.api_version, object.kind, object.name)
+            format!(
+                "object {}/{} {namespace}{}",
+                object.api_version, object.kind, object.name
+            )
         }
         Question::Objects(query) => describe_query(query),
         Question::Redis(query) => {
-            let commands: Vec<_> = query.commands.iter().map(|command| command.join(" ")).collect();
-            format!("redis {}:{} {}", query.target.pod, query.target.port, commands.join("; "))
+            let commands: Vec<_> = query
+                .commands
+                .iter()
+                .map(|command| command.join(" "))
+                .collect();
+            format!(
+                "redis {}:{} {}",
+                query.target.pod,
+                query.target.port,
+                commands.join("; ")
+            )
         }
         Question::Http(query) => {
             let target = match &query.target {
@@ -38,7 +50,10 @@ fn describe_query(query: &ObjectQuery) -> String {
         Namespaces::Named(names) => format!(" in {}", names.join(", ")),
         Namespaces::Labelled(labels) => format!(" in namespaces with {labels}"),
     };
-    format!("objects {}/{} {}{within}", query.api_version, query.kind, query.selector)
+    format!(
+        "objects {}/{} {}{within}",
+        query.api_version, query.kind, query.selector
+    )
 }
 
 /// An answer in short: of objects their number, of a reply its beginning.
@@ -48,7 +63,9 @@ pub fn describe_answer(answer: &Answer) -> String {
         Answer::Object(None) => "not there".into(),
         Answer::Objects(objects) => format!("{} objects", objects.len()),
         Answer::Reply(reply) => cut(&reply.body),
-        Answer::Unreachable(gone) => format!("unreachable since {}: {}", gone.since, cut(&gone.why)),
+        Answer::Unreachable(gone) => {
+            format!("unreachable since {}: {}", gone.since, cut(&gone.why))
+        }
         Answer::Refused(grant) => format!("refused, for want of {grant}"),
     }
 }
@@ -58,10 +75,18 @@ pub fn describe_action(action: &Action) -> String {
     let what = match &action.effect {
         Effect::Redis(redis) => describe_redis(redis),
         Effect::Http(http) => {
-            format!("http {}:{} {:?} {}", http.target.pod, http.target.port, http.method, http.path)
+            format!(
+                "http {}:{} {:?} {}",
+                http.target.pod, http.target.port, http.method, http.path
+            )
         }
         Effect::Patch(patch) => {
-            format!("patch {} {} {}", patch.object.kind, patch.object.name, cut(&patch.patch))
+            format!(
+                "patch {} {} {}",
+                patch.object.kind,
+                patch.object.name,
+                cut(&patch.patch)
+            )
         }
         Effect::Delete(delete) => format!("delete {} {}", delete.object.kind, delete.object.name),
         Effect::Evict(evict) => format!("evict {}", evict.pod),
@@ -74,9 +99,15 @@ fn describe_redis(action: &RedisAction) -> String {
         Argument::Text(text) => text.clone(),
         Argument::Parts(_) => "(secret)".into(),
     };
-    let command = |command: &Vec<Argument>| command.iter().map(argument).collect::<Vec<_>>().join(" ");
+    let command =
+        |command: &Vec<Argument>| command.iter().map(argument).collect::<Vec<_>>().join(" ");
     let commands: Vec<_> = action.commands.iter().map(command).collect();
-    format!("redis {}:{} {}", action.target.pod, action.target.port, commands.join("; "))
+    format!(
+        "redis {}:{} {}",
+        action.target.pod,
+        action.target.port,
+        commands.join("; ")
+    )
 }
 
 /// How an action ended.
@@ -104,9 +135,17 @@ mod tests {
 
     #[test]
     fn an_argument_that_holds_a_secret_is_left_out() {
-        let secret = SecretKey { namespace: "default".into(), name: "auth".into(), key: "password".into() };
+        let secret = SecretKey {
+            namespace: "default".into(),
+            name: "auth".into(),
+            key: "password".into(),
+        };
         let effect = Effect::Redis(RedisAction {
-            target: PodPort { pod: "a-0".into(), uid: "u".into(), port: 6379 },
+            target: PodPort {
+                pod: "a-0".into(),
+                uid: "u".into(),
+                port: 6379,
+            },
             login: None,
             commands: vec![vec![
                 Argument::Text("AUTH".into()),
@@ -114,7 +153,14 @@ mod tests {
             ]],
             guard: None,
         });
-        let action = Action { id: "auth".into(), effect, timeout: 1 };
-        assert_eq!(describe_action(&action), "auth: redis a-0:6379 AUTH (secret)");
+        let action = Action {
+            id: "auth".into(),
+            effect,
+            timeout: 1,
+        };
+        assert_eq!(
+            describe_action(&action),
+            "auth: redis a-0:6379 AUTH (secret)"
+        );
     }
 }

@@ -79,12 +79,27 @@ pub struct Planned {
 impl Round {
     /// Whether `later` saw, decided and did the same, which was nothing.
     fn is_repeated_by(&self, later: &Self) -> bool {
-        let Self { asked, told, plan, changed, outcomes, ended, generation, .. } = self;
+        let Self {
+            asked,
+            told,
+            plan,
+            changed,
+            outcomes,
+            ended,
+            generation,
+            ..
+        } = self;
         changed.is_empty()
             && later.changed.is_empty()
             && *generation == later.generation
             && (asked, told, plan, outcomes, ended)
-                == (&later.asked, &later.told, &later.plan, &later.outcomes, &later.ended)
+                == (
+                    &later.asked,
+                    &later.told,
+                    &later.plan,
+                    &later.outcomes,
+                    &later.ended,
+                )
     }
 }
 
@@ -159,27 +174,47 @@ mod tests {
 
     fn object(name: &str) -> Arc<ObjectKey> {
         let kind = Kind::new("redis.example.com/v1", "Redis");
-        Arc::new(ObjectKey { kind, namespace: Some("default".into()), name: name.into() })
+        Arc::new(ObjectKey {
+            kind,
+            namespace: Some("default".into()),
+            name: name.into(),
+        })
     }
 
     fn round(id: &str, changed: &[&str]) -> Round {
         let changed = changed.iter().map(|text| (*text).to_owned()).collect();
-        Round { id: id.into(), changed, ..Round::default() }
+        Round {
+            id: id.into(),
+            changed,
+            ..Round::default()
+        }
     }
 
     fn ids(history: &History, name: &str) -> Vec<String> {
         let found = history.find("redis", None, name);
-        found.iter().flat_map(|one| &one.rounds).map(|round| round.id.clone()).collect()
+        found
+            .iter()
+            .flat_map(|one| &one.rounds)
+            .map(|round| round.id.clone())
+            .collect()
     }
 
     #[test]
     fn quiet_rounds_are_counted_and_those_that_changed_something_are_kept() {
         let history = History::default();
-        for (id, changed) in [("1", vec!["made Service a"]), ("2", vec![]), ("3", vec![]), ("4", vec!["status"])] {
+        for (id, changed) in [
+            ("1", vec!["made Service a"]),
+            ("2", vec![]),
+            ("3", vec![]),
+            ("4", vec!["status"]),
+        ] {
             history.push(&object("a"), round(id, &changed));
         }
         assert_eq!(ids(&history, "a"), ["1", "3", "4"]);
-        assert_eq!(history.find("Redis.redis.example.com", Some("default"), "a")[0].rounds[1].repeated, 1);
+        assert_eq!(
+            history.find("Redis.redis.example.com", Some("default"), "a")[0].rounds[1].repeated,
+            1
+        );
     }
 
     #[test]

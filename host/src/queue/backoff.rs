@@ -15,8 +15,16 @@ pub(super) struct Backoff(ExponentialBackoff);
 impl Backoff {
     /// From the beginning; `seed` decides the jitter.
     pub(super) fn new(seed: u64) -> Self {
-        let curve = ExponentialBuilder::new().with_min_delay(FIRST).with_max_delay(LONGEST);
-        Self(curve.without_max_times().with_jitter().with_jitter_seed(seed).build())
+        let curve = ExponentialBuilder::new()
+            .with_min_delay(FIRST)
+            .with_max_delay(LONGEST);
+        Self(
+            curve
+                .without_max_times()
+                .with_jitter()
+                .with_jitter_seed(seed)
+                .build(),
+        )
     }
 
     /// How long to wait after one more failure.

@@ -46,7 +46,10 @@ pub enum Next {
 impl Next {
     /// Again after a back-off.
     pub fn failed(reason: Reason) -> Self {
-        Self::Failed { reason, at_most: None }
+        Self::Failed {
+            reason,
+            at_most: None,
+        }
     }
 }
 
@@ -91,7 +94,8 @@ impl Entries {
             None => self.wait(object.clone(), wanted),
             Some((object, Slot::Waiting(earlier))) => {
                 self.later.remove(&(earlier.due, object.clone()));
-                self.due.remove(&(earlier.reason.priority(), earlier.due, object.clone()));
+                self.due
+                    .remove(&(earlier.reason.priority(), earlier.due, object.clone()));
                 self.wait(object, merged(earlier, wanted));
             }
             Some((object, Slot::InFlight { behind })) => {
@@ -169,7 +173,10 @@ impl Entries {
                 return None;
             }
         };
-        Some(Waiting { due: now + wait, reason })
+        Some(Waiting {
+            due: now + wait,
+            reason,
+        })
     }
 
     fn backoff(&mut self, object: &Arc<ObjectKey>) -> &mut Backoff {

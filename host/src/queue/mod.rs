@@ -37,7 +37,10 @@ pub struct Depth {
 impl Queue {
     /// Empty; `seed` decides the jitter of back-offs.
     pub fn new(seed: u64) -> Self {
-        Self { entries: Arc::new(Mutex::new(Entries::new(seed))), added: Arc::default() }
+        Self {
+            entries: Arc::new(Mutex::new(Entries::new(seed))),
+            added: Arc::default(),
+        }
     }
 
     /// Wants a round of `object`: at once, or for an observation after the time in which others may follow.
@@ -65,7 +68,11 @@ impl Queue {
                     if next_due.is_some() {
                         self.added.notify_one();
                     }
-                    return Ticket { request, queue: self.clone(), next: None };
+                    return Ticket {
+                        request,
+                        queue: self.clone(),
+                        next: None,
+                    };
                 }
                 (None, Some(due)) => {
                     tokio::select! { () = sleep_until(due) => {}, () = self.added.notified() => {} }
@@ -78,7 +85,10 @@ impl Queue {
     /// How full it is.
     pub fn depth(&self) -> Depth {
         let entries = self.entries();
-        Depth { due: entries.due(Instant::now()), waiting: entries.waiting() }
+        Depth {
+            due: entries.due(Instant::now()),
+            waiting: entries.waiting(),
+        }
     }
 
     fn finish(&self, object: &Arc<ObjectKey>, next: Next) {

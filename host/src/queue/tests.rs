@@ -69,7 +69,15 @@ async fn a_second_round_of_an_object_waits_for_the_first() {
     assert_eq!(other.request().object.name, "b");
     assert!(next_within(&queue, LONG).await.is_none());
     first.finish(Next::After(LONG, Reason::Resync));
-    assert_eq!(next_within(&queue, SOON).await.unwrap().request().object.name, "a");
+    assert_eq!(
+        next_within(&queue, SOON)
+            .await
+            .unwrap()
+            .request()
+            .object
+            .name,
+        "a"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,7 +85,9 @@ async fn a_round_that_is_dropped_half_way_puts_its_object_back() {
     let queue = Queue::new(0);
     queue.add(&object("a"), Reason::Changed);
     drop(queue.next().await);
-    let again = next_within(&queue, Duration::from_secs(2)).await.expect("the entry was lost");
+    let again = next_within(&queue, Duration::from_secs(2))
+        .await
+        .expect("the entry was lost");
     assert!(matches!(again.request().reason, Reason::Retry(_)));
 }
 
@@ -91,20 +101,31 @@ async fn a_waiter_is_woken_by_what_is_added_later() {
     });
     tokio::task::yield_now().await;
     queue.add(&object("now"), Reason::Changed);
-    assert_eq!(tokio::time::timeout(SOON, waiter).await.unwrap().unwrap(), "now");
+    assert_eq!(
+        tokio::time::timeout(SOON, waiter).await.unwrap().unwrap(),
+        "now"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_waiters_are_both_served() {
     let queue = Queue::new(0);
     let waiters: Vec<_> = (0..2)
-        .map(|_| tokio::spawn({ let queue = queue.clone(); async move { queue.next().await } }))
+        .map(|_| {
+            tokio::spawn({
+                let queue = queue.clone();
+                async move { queue.next().await }
+            })
+        })
         .collect();
     tokio::task::yield_now().await;
     queue.add(&object("a"), Reason::Changed);
     queue.add(&object("b"), Reason::Changed);
     for waiter in waiters {
-        tokio::time::timeout(SOON, waiter).await.expect("a waiter slept on").unwrap();
+        tokio::time::timeout(SOON, waiter)
+            .await
+            .expect("a waiter slept on")
+            .unwrap();
     }
 }
 
@@ -126,7 +147,10 @@ async fn a_failing_object_comes_back_ever_more_rarely_until_a_round_succeeds() {
     let failed = || Next::failed(Reason::Retry("no".into()));
     let waits = waits(&queue, 6, failed).await;
     assert!(waits[5] > waits[1] * 4, "{waits:?}");
-    queue.next().await.finish(Next::After(Duration::ZERO, Reason::FollowUp));
+    queue
+        .next()
+        .await
+        .finish(Next::After(Duration::ZERO, Reason::FollowUp));
     queue.next().await.finish(failed());
     let begin = Instant::now();
     queue.next().await.finish(Next::Never);
@@ -146,7 +170,10 @@ async fn an_observation_ends_the_wait_after_a_failure() {
 async fn a_finished_object_comes_back_when_its_round_said_or_earlier() {
     let queue = Queue::new(0);
     queue.add(&object("a"), Reason::Changed);
-    queue.next().await.finish(Next::After(Duration::from_secs(2), Reason::RequeueAfter));
+    queue
+        .next()
+        .await
+        .finish(Next::After(Duration::from_secs(2), Reason::RequeueAfter));
     let begin = Instant::now();
     queue.next().await.finish(Next::After(LONG, Reason::Resync));
     assert_eq!(begin.elapsed(), Duration::from_secs(2));

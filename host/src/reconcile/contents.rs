@@ -26,7 +26,9 @@ impl Contents {
         if let Some(content) = self.remembered(known) {
             return Ok(Some(content));
         }
-        let Some(live) = cluster.get(&known.key).await? else { return Ok(None) };
+        let Some(live) = cluster.get(&known.key).await? else {
+            return Ok(None);
+        };
         let mut contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if contents.len() >= MOST {
             contents.clear();

@@ -24,7 +24,11 @@ pub(super) struct Decided {
 
 impl Reconciler {
     /// Asks the plugin what should be, with all that it needs to know.
-    pub(super) async fn decide(&self, round: &mut Round<'_>, call: Call) -> Result<Decided, Failed> {
+    pub(super) async fn decide(
+        &self,
+        round: &mut Round<'_>,
+        call: Call,
+    ) -> Result<Decided, Failed> {
         let mut facts = Facts::default();
         let deletion = match call {
             Call::Reconcile => None,
@@ -34,11 +38,15 @@ impl Reconciler {
         if !known.is_empty() {
             self.gather(round, known, &mut facts).await?;
         }
-        let decided = self.call_until_plan(round, call, deletion, &mut facts).await;
+        let decided = self
+            .call_until_plan(round, call, deletion, &mut facts)
+            .await;
         round.record.asked = facts.asked().map(asked).collect();
         let plan = decided?;
-        round.memory.requirements =
-            facts.asked().map(|(requirement, _)| requirement.clone()).collect();
+        round.memory.requirements = facts
+            .asked()
+            .map(|(requirement, _)| requirement.clone())
+            .collect();
         let gathered = match facts.any_refused() {
             true => Gathered::SomeRefused,
             false => Gathered::Whole,
@@ -111,7 +119,10 @@ impl Reconciler {
             true => Vec::new(),
             false => {
                 let known = round.memory.requirements.iter();
-                known.filter(|known| self.has_target(&round.object, known)).cloned().collect()
+                known
+                    .filter(|known| self.has_target(&round.object, known))
+                    .cloned()
+                    .collect()
             }
         }
     }
@@ -134,7 +145,10 @@ impl Reconciler {
             namespace: owner.key.namespace.clone(),
             name: target.pod.clone(),
         };
-        self.rooms.cache.get(&key).is_some_and(|pod| pod.uid == target.uid)
+        self.rooms
+            .cache
+            .get(&key)
+            .is_some_and(|pod| pod.uid == target.uid)
     }
 
     /// Everything that is known at the beginning of a round.
@@ -143,7 +157,10 @@ impl Reconciler {
         round.record.told = round.memory.outcomes.iter().map(describe_outcome).collect();
         Request {
             object: round.object.json.to_string(),
-            children: children.iter().map(|child| child.json.to_string()).collect(),
+            children: children
+                .iter()
+                .map(|child| child.json.to_string())
+                .collect(),
             facts: Vec::new(),
             outcomes: round.memory.outcomes.clone(),
             available: self.spec.grants.names(|grant| self.gatherer.serves(grant)),

@@ -38,7 +38,10 @@ pub(super) enum Stage {
 
 /// Where an object stands; `finalizes` when its plugin wants to be asked.
 pub(super) fn stage(object: &Object, finalizes: bool) -> Stage {
-    let held = object.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
+    let held = object
+        .finalizers
+        .iter()
+        .any(|finalizer| finalizer == FINALIZER);
     match (object.deleting, held) {
         (false, _) => Stage::Alive,
         (true, false) => Stage::Leaving,
@@ -48,7 +51,10 @@ pub(super) fn stage(object: &Object, finalizes: bool) -> Stage {
 }
 
 fn is_let_go(object: &Object) -> bool {
-    object.annotations.get(LET_GO).is_some_and(|value| value == "true")
+    object
+        .annotations
+        .get(LET_GO)
+        .is_some_and(|value| value == "true")
 }
 
 /// What a plugin is told about the deletion of `object`.
@@ -60,11 +66,18 @@ pub(super) async fn deletion(object: &Object, cluster: &Cluster) -> Result<Delet
         Some(name) => is_terminating(name, cluster).await?,
         None => false,
     };
-    Ok(Deletion { namespace_terminating, deadline: deadline(object) })
+    Ok(Deletion {
+        namespace_terminating,
+        deadline: deadline(object),
+    })
 }
 
 async fn is_terminating(namespace: &str, cluster: &Cluster) -> Result<bool, ClusterError> {
-    let key = ObjectKey { kind: namespace_kind(), namespace: None, name: namespace.to_owned() };
+    let key = ObjectKey {
+        kind: namespace_kind(),
+        namespace: None,
+        name: namespace.to_owned(),
+    };
     let found = cluster.get(&key).await?;
     Ok(found.is_none_or(|namespace| namespace.deleting))
 }
@@ -82,7 +95,9 @@ pub(super) fn deadline(object: &Object) -> u64 {
     }
     let asked = serde_json::from_str::<Whole>(&object.json).ok();
     let asked = asked.and_then(|whole| whole.metadata.deletion_timestamp);
-    let asked = asked.and_then(|asked| u64::try_from(asked.as_millisecond()).ok()).unwrap_or(0);
+    let asked = asked
+        .and_then(|asked| u64::try_from(asked.as_millisecond()).ok())
+        .unwrap_or(0);
     let patience = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
     asked.saturating_add(patience)
 }
@@ -105,7 +120,11 @@ pub(super) async fn hold(
     cluster: &Cluster,
     cache: &Cache,
 ) -> Result<Option<Object>, ClusterError> {
-    if object.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
+    if object
+        .finalizers
+        .iter()
+        .any(|finalizer| finalizer == FINALIZER)
+    {
         return Ok(None);
     }
     let mut finalizers = object.finalizers.clone();
@@ -122,7 +141,10 @@ pub(super) async fn release(
     cluster: &Cluster,
     cache: &Cache,
 ) -> Result<(), ClusterError> {
-    let others = object.finalizers.iter().filter(|finalizer| *finalizer != FINALIZER);
+    let others = object
+        .finalizers
+        .iter()
+        .filter(|finalizer| *finalizer != FINALIZER);
     let others: Vec<_> = others.cloned().collect();
     match set(object, &others, cluster, cache).await {
         Err(error) if error.is_not_found() => Ok(()),
@@ -141,11 +163,16 @@ async fn set(
     let patch = json!({"metadata": {
         "uid": object.uid, "resourceVersion": object.resource_version, "finalizers": finalizers}});
     let api = cluster.api(&key.kind, key.namespace.as_deref()).await?;
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.into()),
+        ..PatchParams::default()
+    };
     let what = format!("set the finalizers of {key}");
     let written = asked(&what, api.patch(&key.name, &params, &Patch::Merge(&patch))).await?;
-    let written = Object::new(&key.kind, written)
-        .map_err(|error| ClusterError::Unreachable { what, why: error.to_string() })?;
+    let written = Object::new(&key.kind, written).map_err(|error| ClusterError::Unreachable {
+        what,
+        why: error.to_string(),
+    })?;
     match written.deleting && written.finalizers.is_empty() {
         true => cache.removed(&written.key, &written.uid),
         false => cache.wrote(written.clone()),
@@ -168,16 +195,32 @@ mod tests {
     fn every_stage_of_a_deletion_is_told_from_the_object() {
         for (meta, finalizes, expected) in [
             (json!({"name": "a"}), true, Stage::Alive),
-            (json!({"name": "a", "finalizers": [FINALIZER]}), true, Stage::Alive),
-            (json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": [FINALIZER]}), true, Stage::Finalizing),
-            (json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": [FINALIZER]}), false, Stage::LetGo),
+            (
+                json!({"name": "a", "finalizers": [FINALIZER]}),
+                true,
+                Stage::Alive,
+            ),
+            (
+                json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": [FINALIZER]}),
+                true,
+                Stage::Finalizing,
+            ),
+            (
+                json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": [FINALIZER]}),
+                false,
+                Stage::LetGo,
+            ),
             (
                 json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": [FINALIZER],
                     "annotations": {LET_GO: "true"}}),
                 true,
                 Stage::LetGo,
             ),
-            (json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": ["other"]}), true, Stage::Leaving),
+            (
+                json!({"name": "a", "deletionTimestamp": WHEN, "finalizers": ["other"]}),
+                true,
+                Stage::Leaving,
+            ),
         ] {
             assert_eq!(stage(&thing(meta.clone()), finalizes), expected, "{meta}");
         }

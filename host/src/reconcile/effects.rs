@@ -28,10 +28,18 @@ impl Reconciler {
         if plan.finalized() && plan.actions().is_empty() {
             return Ok(Done::default());
         }
-        let stored = self.store(round, &self.draft(round, plan, &applied), need(plan, &applied)).await?;
+        let stored = self
+            .store(
+                round,
+                &self.draft(round, plan, &applied),
+                need(plan, &applied),
+            )
+            .await?;
         // They were told in this round, which is stored now.
         round.memory.outcomes.clear();
-        let pruned = self.prune(round, plan, &applied, gathered, stored.fence()).await;
+        let pruned = self
+            .prune(round, plan, &applied, gathered, stored.fence())
+            .await;
         let acted = self.act(round, plan, stored.fence()).await;
         let changed = !round.record.changed.is_empty() || acted;
         if changed {
@@ -49,8 +57,11 @@ impl Reconciler {
 
     async fn apply(&self, round: &mut Round<'_>, plan: &Checked) -> Applied {
         let memory = &mut round.memory.effects;
-        let applied =
-            self.rooms.applier.apply(&round.object, plan, &self.spec.adopt, memory).await;
+        let applied = self
+            .rooms
+            .applier
+            .apply(&round.object, plan, &self.spec.adopt, memory)
+            .await;
         let changes = applied.children.iter().filter_map(|child| {
             let what = change(&child.ended)?;
             Some(format!("{what} {}", child.key))
@@ -61,7 +72,12 @@ impl Reconciler {
 
     fn draft(&self, round: &Round<'_>, plan: &Checked, applied: &Applied) -> Draft {
         let mut draft = Draft::planned(plan, applied);
-        if let Some(failed) = round.memory.outcomes.iter().find(|outcome| is_trouble(outcome)) {
+        if let Some(failed) = round
+            .memory
+            .outcomes
+            .iter()
+            .find(|outcome| is_trouble(outcome))
+        {
             draft = draft.with(&Unsynced::Action(describe_outcome(failed)));
         }
         let late = plan.call() == Call::Finalize && round.now > deletion::deadline(&round.object);
@@ -78,7 +94,11 @@ impl Reconciler {
         need: Need,
     ) -> Result<Stored, StatusError> {
         let memory = &mut round.memory.effects;
-        let stored = self.rooms.status.store(&round.object, draft, need, round.now, memory).await?;
+        let stored = self
+            .rooms
+            .status
+            .store(&round.object, draft, need, round.now, memory)
+            .await?;
         if stored.changed() {
             round.record.changed.push("status".into());
             round.object = Arc::new(stored.object().clone());
@@ -97,17 +117,32 @@ impl Reconciler {
         let live = self.rooms.cache.children(&round.object.key, &self.owned);
         let memory = &mut round.memory.effects;
         let applier = &self.rooms.applier;
-        let seen = Seen { applied, live: &live, facts: gathered };
-        let pruned = applier.prune(&round.object, plan, seen, fence, memory).await;
-        round.record.changed.extend(pruned.deleted.iter().map(|key| format!("deleted {key}")));
+        let seen = Seen {
+            applied,
+            live: &live,
+            facts: gathered,
+        };
+        let pruned = applier
+            .prune(&round.object, plan, seen, fence, memory)
+            .await;
+        round
+            .record
+            .changed
+            .extend(pruned.deleted.iter().map(|key| format!("deleted {key}")));
         pruned
     }
 
     /// Runs the plan's actions; says whether there were any.
     async fn act(&self, round: &mut Round<'_>, plan: &Checked, fence: Option<&Fence>) -> bool {
-        let Some(fence) = fence.filter(|_| !plan.actions().is_empty()) else { return false };
+        let Some(fence) = fence.filter(|_| !plan.actions().is_empty()) else {
+            return false;
+        };
         let lease = &self.rooms.lease;
-        let outcomes = self.rooms.actions.run(&round.object, plan.actions(), fence, lease).await;
+        let outcomes = self
+            .rooms
+            .actions
+            .run(&round.object, plan.actions(), fence, lease)
+            .await;
         for outcome in &outcomes {
             self.measure_action(outcome);
             round.record.outcomes.push(describe_outcome(outcome));
@@ -123,14 +158,22 @@ impl Reconciler {
             Ended::NotRun(_) => "not-run",
             Ended::Unknown => "unknown",
         };
-        let ending = Ending { plugin: self.plugin.name().to_owned(), result };
+        let ending = Ending {
+            plugin: self.plugin.name().to_owned(),
+            result,
+        };
         self.rooms.metrics.actions.get_or_create(&ending).inc();
     }
 
     /// Stops at an object that a person paused; status says so.
     pub(super) async fn pause(&self, round: &mut Round<'_>) -> Result<Done, Failed> {
-        let stored = self.store(round, &Draft::failed(&Unsynced::Paused), Need::Nothing).await?;
-        Ok(Done { changed: stored.changed(), ..Done::default() })
+        let stored = self
+            .store(round, &Draft::failed(&Unsynced::Paused), Need::Nothing)
+            .await?;
+        Ok(Done {
+            changed: stored.changed(),
+            ..Done::default()
+        })
     }
 
     /// Says on the object what went wrong: in its condition, and in an Event when that is news.
@@ -139,7 +182,9 @@ impl Reconciler {
         round: &mut Round<'_>,
         why: &Unsynced,
     ) -> Result<(), StatusError> {
-        let stored = self.store(round, &Draft::failed(why), Need::Nothing).await?;
+        let stored = self
+            .store(round, &Draft::failed(why), Need::Nothing)
+            .await?;
         if stored.changed() {
             let (reason, text) = why.told();
             let event = Event {
@@ -173,8 +218,16 @@ fn need(plan: &Checked, applied: &Applied) -> Need {
 
 /// The first child that could not be brought in step or pruned.
 fn trouble(applied: &Applied, pruned: &Pruned) -> Option<String> {
-    let child = applied.troubles().next().map(|(key, trouble)| format!("{key}: {trouble}"));
-    child.or_else(|| pruned.failed.first().map(|(key, error)| format!("{key}: {error}")))
+    let child = applied
+        .troubles()
+        .next()
+        .map(|(key, trouble)| format!("{key}: {trouble}"));
+    child.or_else(|| {
+        pruned
+            .failed
+            .first()
+            .map(|(key, error)| format!("{key}: {error}"))
+    })
 }
 
 fn is_trouble(outcome: &Outcome) -> bool {
@@ -188,17 +241,32 @@ fn change(ended: &ChildEnded) -> Option<String> {
         ChildEnded::MadeAgain => Some("made again".into()),
         ChildEnded::Changed => Some("changed".into()),
         ChildEnded::PutRight(field) => Some(format!("put {field} right in")),
-        ChildEnded::InStep | ChildEnded::Waits | ChildEnded::ToRecreate(_) | ChildEnded::Failed(_) => None,
+        ChildEnded::InStep
+        | ChildEnded::Waits
+        | ChildEnded::ToRecreate(_)
+        | ChildEnded::Failed(_) => None,
     }
 }
 
 /// A plan in short.
 pub(super) fn planned(plan: &Checked) -> Planned {
-    let refusal = |refusal: &crate::plugin::bindings::Refusal| format!("{}: {}", refusal.field, refusal.text);
+    let refusal =
+        |refusal: &crate::plugin::bindings::Refusal| format!("{}: {}", refusal.field, refusal.text);
     Planned {
-        children: plan.children().iter().map(|child| child.key.to_string()).collect(),
+        children: plan
+            .children()
+            .iter()
+            .map(|child| child.key.to_string())
+            .collect(),
         refusals: plan.refusals().iter().map(refusal).collect(),
-        actions: plan.actions().iter().flat_map(|step| &step.actions).map(describe_action).collect(),
-        requeue_after: plan.requeue_after().and_then(|wait| u64::try_from(wait.as_millis()).ok()),
+        actions: plan
+            .actions()
+            .iter()
+            .flat_map(|step| &step.actions)
+            .map(describe_action)
+            .collect(),
+        requeue_after: plan
+            .requeue_after()
+            .and_then(|wait| u64::try_from(wait.as_millis()).ok()),
     }
 }

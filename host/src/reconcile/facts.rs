@@ -26,7 +26,9 @@ pub(super) type ToGather = BTreeMap<u32, Vec<Requirement>>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadNeed {
     /// Two questions under one id.
-    #[error("requirement \"{0}\" stands for two different questions: derive the id from the question")]
+    #[error(
+        "requirement \"{0}\" stands for two different questions: derive the id from the question"
+    )]
     TwoQuestions(String),
     /// An id of the wrong length.
     #[error("a requirement's id has {0} bytes: 1 to 256 are allowed")]
@@ -82,13 +84,21 @@ impl Facts {
             Some(next) => self.known.split_off(&(next, String::new())),
             None => BTreeMap::new(),
         };
-        dropped.into_iter().map(|((stage, _), known)| (stage, known.requirement))
+        dropped
+            .into_iter()
+            .map(|((stage, _), known)| (stage, known.requirement))
     }
 
     /// Takes in an answer.
     pub(super) fn answered(&mut self, requirement: Requirement, answer: Answer) {
         let place = (requirement.stage, requirement.id.clone());
-        self.known.insert(place, Known { requirement, answer });
+        self.known.insert(
+            place,
+            Known {
+                requirement,
+                answer,
+            },
+        );
     }
 
     /// All facts, as a plugin is told them.
@@ -102,12 +112,16 @@ impl Facts {
 
     /// What was asked, and what the answer was.
     pub(super) fn asked(&self) -> impl Iterator<Item = (&Requirement, &Answer)> {
-        self.known.values().map(|known| (&known.requirement, &known.answer))
+        self.known
+            .values()
+            .map(|known| (&known.requirement, &known.answer))
     }
 
     /// Whether a fact was refused for want of a grant.
     pub(super) fn any_refused(&self) -> bool {
-        self.known.values().any(|known| matches!(known.answer, Answer::Refused(_)))
+        self.known
+            .values()
+            .any(|known| matches!(known.answer, Answer::Refused(_)))
     }
 }
 
@@ -123,7 +137,11 @@ mod tests {
             namespace: Some("default".into()),
             name: id.into(),
         });
-        Requirement { id: id.into(), stage, question }
+        Requirement {
+            id: id.into(),
+            stage,
+            question,
+        }
     }
 
     /// Gathers everything with the same answer; the ids in the order of their stages.
@@ -131,7 +149,10 @@ mod tests {
         let stages = facts.need(needed)?;
         let mut gathered = Vec::new();
         for requirements in stages.into_values() {
-            let ids = requirements.iter().map(|requirement| requirement.id.clone()).collect();
+            let ids = requirements
+                .iter()
+                .map(|requirement| requirement.id.clone())
+                .collect();
             gathered.push(ids);
             for requirement in requirements {
                 facts.answered(requirement, Answer::Object(None));
@@ -148,13 +169,24 @@ mod tests {
     fn stages_are_gathered_in_ascending_order_each_at_once() {
         let mut facts = Facts::default();
         let needed = vec![about("c", 7), about("a", 0), about("b", 0)];
-        assert_eq!(gather(&mut facts, needed).unwrap(), [vec!["a", "b"], vec!["c"]]);
+        assert_eq!(
+            gather(&mut facts, needed).unwrap(),
+            [vec!["a", "b"], vec!["c"]]
+        );
     }
 
     #[test]
     fn something_new_at_a_stage_makes_all_higher_stages_be_gathered_again_after_it() {
         let mut facts = Facts::default();
-        gather(&mut facts, vec![about("replica-0", 0), about("primary", 1), about("later", 2)]).unwrap();
+        gather(
+            &mut facts,
+            vec![
+                about("replica-0", 0),
+                about("primary", 1),
+                about("later", 2),
+            ],
+        )
+        .unwrap();
         let again = gather(&mut facts, vec![about("replica-1", 0)]).unwrap();
         assert_eq!(again, [vec!["replica-1"], vec!["primary"], vec!["later"]]);
         assert_eq!(told(&facts), ["replica-0", "replica-1", "primary", "later"]);
@@ -164,13 +196,19 @@ mod tests {
     fn something_new_at_the_highest_stage_leaves_the_rest_as_it_is() {
         let mut facts = Facts::default();
         gather(&mut facts, vec![about("a", 0), about("b", 1)]).unwrap();
-        assert_eq!(gather(&mut facts, vec![about("a", 0), about("c", 1)]).unwrap(), [vec!["c"]]);
+        assert_eq!(
+            gather(&mut facts, vec![about("a", 0), about("c", 1)]).unwrap(),
+            [vec!["c"]]
+        );
     }
 
     #[test]
     fn the_same_requirement_twice_is_gathered_once() {
         let mut facts = Facts::default();
-        assert_eq!(gather(&mut facts, vec![about("a", 0), about("a", 0)]).unwrap(), [vec!["a"]]);
+        assert_eq!(
+            gather(&mut facts, vec![about("a", 0), about("a", 0)]).unwrap(),
+            [vec!["a"]]
+        );
     }
 
     #[test]

@@ -74,8 +74,13 @@ impl Gatherer {
     ) -> Result<(), GatherError> {
         for requirements in to_gather.into_values() {
             let prepare = |requirement| self.prepare(&mut whom, requirement);
-            let prepared: Vec<_> = requirements.into_iter().map(prepare).collect::<Result<_, _>>()?;
-            let answers = prepared.iter().map(|prepared| self.answer(whom.owner, prepared));
+            let prepared: Vec<_> = requirements
+                .into_iter()
+                .map(prepare)
+                .collect::<Result<_, _>>()?;
+            let answers = prepared
+                .iter()
+                .map(|prepared| self.answer(whom.owner, prepared));
             let answers = try_join_all(answers).await?;
             for (Prepared { requirement, .. }, answer) in prepared.into_iter().zip(answers) {
                 facts.answered(requirement, answer);
@@ -86,13 +91,22 @@ impl Gatherer {
 
     /// Notes what the answer will depend on, before it is read: a change from then on wakes the object.
     fn prepare(&self, whom: &mut For<'_>, requirement: Requirement) -> Result<Prepared, BadNeed> {
-        let understood = Understood::read(&requirement.question, &whom.owner.key)
-            .map_err(|why| BadNeed::Question { id: requirement.id.clone(), why })?;
+        let understood =
+            Understood::read(&requirement.question, &whom.owner.key).map_err(|why| {
+                BadNeed::Question {
+                    id: requirement.id.clone(),
+                    why,
+                }
+            })?;
         let missing = self.missing(&understood);
         if missing.is_none() {
             self.note(whom, self.interests(&understood));
         }
-        Ok(Prepared { requirement, understood, missing })
+        Ok(Prepared {
+            requirement,
+            understood,
+            missing,
+        })
     }
 
     /// Notes what an object depends on.
@@ -106,7 +120,11 @@ impl Gatherer {
     }
 
     async fn answer(&self, owner: &Object, prepared: &Prepared) -> Result<Answer, GatherError> {
-        let Prepared { requirement, understood, missing } = prepared;
+        let Prepared {
+            requirement,
+            understood,
+            missing,
+        } = prepared;
         if let Some(missing) = missing {
             return Ok(Answer::Refused(missing.clone()));
         }
@@ -115,13 +133,20 @@ impl Gatherer {
             Understood::Objects(objects) => self.objects(objects).await.map(Answer::Objects),
             Understood::Query(_) => return Ok(self.query(owner, &requirement.question).await),
         };
-        answer.map_err(|source| GatherError::Cluster { id: requirement.id.clone(), source })
+        answer.map_err(|source| GatherError::Cluster {
+            id: requirement.id.clone(),
+            source,
+        })
     }
 
     /// The first grant that is missing or that this cluster cannot honour.
     fn missing(&self, understood: &Understood) -> Option<String> {
         let missing = |grant: &Grant| !self.grants.allows(grant) || !self.serves(grant);
-        let grant = understood.grants().into_iter().find(missing).map(|grant| grant.to_string());
+        let grant = understood
+            .grants()
+            .into_iter()
+            .find(missing)
+            .map(|grant| grant.to_string());
         grant.or_else(|| self.foreign_namespace(understood))
     }
 
@@ -130,7 +155,11 @@ impl Gatherer {
         match grant {
             Grant::Own(kind) | Grant::Read(kind) => self.states.is_synced(kind),
             Grant::Patch(kind) | Grant::Delete(kind) => !self.states.is_unavailable(kind),
-            Grant::Query(..) | Grant::Act(..) | Grant::Evict | Grant::SlotsFrom(_) | Grant::Host(_) => true,
+            Grant::Query(..)
+            | Grant::Act(..)
+            | Grant::Evict
+            | Grant::SlotsFrom(_)
+            | Grant::Host(_) => true,
         }
     }
 
@@ -138,13 +167,19 @@ impl Gatherer {
     fn foreign_namespace(&self, understood: &Understood) -> Option<String> {
         let named: Vec<&String> = match understood {
             Understood::Object(key) => key.namespace.iter().collect(),
-            Understood::Objects(Objects { within: Within::Named(names), .. }) => names.iter().collect(),
+            Understood::Objects(Objects {
+                within: Within::Named(names),
+                ..
+            }) => names.iter().collect(),
             Understood::Objects(_) | Understood::Query(_) => Vec::new(),
         };
         let foreign = |name: &&&String| {
             !self.namespaces.is_empty() && !self.namespaces.contains(name.as_str())
         };
-        named.iter().find(foreign).map(|name| format!("the namespace {name}"))
+        named
+            .iter()
+            .find(foreign)
+            .map(|name| format!("the namespace {name}"))
     }
 
     /// What the answer depends on.
@@ -152,7 +187,12 @@ impl Gatherer {
         match understood {
             Understood::Object(key) => vec![Interest::Object(key.clone())],
             Understood::Query(_) => Vec::new(),
-            Understood::Objects(Objects { kind, within, selector, .. }) => {
+            Understood::Objects(Objects {
+                kind,
+                within,
+                selector,
+                ..
+            }) => {
                 let labels = match within {
                     Within::Labelled(labels) => Some(Interest::Objects {
                         kind: namespace_kind(),
@@ -178,7 +218,9 @@ impl Gatherer {
             Within::Named(names) => Some(names.clone()),
             Within::Labelled(labels) => {
                 let namespaces = self.cache.list(&namespace_kind(), None, labels);
-                let names = namespaces.iter().map(|namespace| namespace.key.name.clone());
+                let names = namespaces
+                    .iter()
+                    .map(|namespace| namespace.key.name.clone());
                 let granted =
                     |name: &String| self.namespaces.is_empty() || self.namespaces.contains(name);
                 Some(names.filter(granted).collect())
@@ -200,7 +242,10 @@ impl Gatherer {
             Some(names) => names.iter().flat_map(|name| list(Some(name))).collect(),
         };
         match asked.detail {
-            Detail::Metadata => Ok(found.iter().map(|object| metadata_text(object).to_string()).collect()),
+            Detail::Metadata => Ok(found
+                .iter()
+                .map(|object| metadata_text(object).to_string())
+                .collect()),
             Detail::Whole => {
                 let whole = join_all(found.iter().map(|object| self.whole(object))).await;
                 whole.into_iter().filter_map(Result::transpose).collect()

@@ -32,11 +32,22 @@ pub(super) struct Memories(Mutex<HashMap<Arc<ObjectKey>, Memory>>);
 impl Memories {
     /// The memory of the object with this uid, for one round; only one round of an object is in flight.
     pub(super) fn borrow(&self, object: &Arc<ObjectKey>, uid: &str) -> Borrowed<'_> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(object);
+        let known = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(object);
         let memory = known
             .filter(|memory| memory.uid == uid)
-            .unwrap_or_else(|| Memory { uid: uid.to_owned(), ..Memory::default() });
-        Borrowed { memories: self, object: object.clone(), memory }
+            .unwrap_or_else(|| Memory {
+                uid: uid.to_owned(),
+                ..Memory::default()
+            });
+        Borrowed {
+            memories: self,
+            object: object.clone(),
+            memory,
+        }
     }
 
     /// Forgets an object that is gone; returns the uid that it had.
@@ -47,7 +58,10 @@ impl Memories {
 
     /// Forgets everything, as when another host may have acted meanwhile.
     pub(super) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 
@@ -75,7 +89,11 @@ impl DerefMut for Borrowed<'_> {
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         let memory = std::mem::take(&mut self.memory);
-        let mut memories = self.memories.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memories = self
+            .memories
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         memories.insert(self.object.clone(), memory);
     }
 }

@@ -141,7 +141,10 @@ impl Reconciler {
             return self.forget(request);
         };
         if let Some(wait) = self.held_back(&object) {
-            return Next::After(wait, Reason::Retry("its plugin was at fault several times".into()));
+            return Next::After(
+                wait,
+                Reason::Retry("its plugin was at fault several times".into()),
+            );
         }
         let mut round = self.begin(request, object);
         let span = tracing::info_span!(
@@ -183,7 +186,10 @@ impl Reconciler {
     /// Whether a plugin that was at fault is not to be asked about this object yet.
     fn held_back(&self, object: &Object) -> Option<Duration> {
         let since_boot = self.rooms.clock.since_boot();
-        match self.faults().admit(&object.key, object.generation, since_boot) {
+        match self
+            .faults()
+            .admit(&object.key, object.generation, since_boot)
+        {
             Admission::Go => None,
             Admission::Wait(wait) => Some(wait),
         }
@@ -201,7 +207,14 @@ impl Reconciler {
             ..explain::Round::default()
         };
         let memory = self.memories.borrow(&request.object, &object.uid);
-        Round { request, object, memory, interests: Vec::new(), now, record }
+        Round {
+            request,
+            object,
+            memory,
+            interests: Vec::new(),
+            now,
+            record,
+        }
     }
 
     fn check(
@@ -212,10 +225,17 @@ impl Reconciler {
     ) -> Result<Checked, Failed> {
         let plan = plan::check(plan, call, &round.object, &self.spec.grants)?;
         round.record.plan = Some(effects::planned(&plan));
-        let slots = plan.slot_sources().into_iter().map(crate::watch::Interest::Object).collect();
+        let slots = plan
+            .slot_sources()
+            .into_iter()
+            .map(crate::watch::Interest::Object)
+            .collect();
         let asker = &round.request.object;
-        let mut whom =
-            gather::For { owner: &round.object, asker, interests: &mut round.interests };
+        let mut whom = gather::For {
+            owner: &round.object,
+            asker,
+            interests: &mut round.interests,
+        };
         self.gatherer.note(&mut whom, slots);
         self.rooms.index.keep_only(asker, &round.interests);
         Ok(plan)
@@ -227,7 +247,9 @@ impl Reconciler {
             return Ok(());
         }
         let Rooms { cluster, cache, .. } = &self.rooms;
-        let held = deletion::hold(&round.object, cluster, cache).await.map_err(conflict)?;
+        let held = deletion::hold(&round.object, cluster, cache)
+            .await
+            .map_err(conflict)?;
         if let Some(held) = held {
             round.record.changed.push("finalizer added".into());
             round.object = Arc::new(held);
@@ -237,9 +259,14 @@ impl Reconciler {
 
     async fn let_go(&self, round: &mut Round<'_>) -> Result<Done, Failed> {
         let Rooms { cluster, cache, .. } = &self.rooms;
-        deletion::release(&round.object, cluster, cache).await.map_err(conflict)?;
+        deletion::release(&round.object, cluster, cache)
+            .await
+            .map_err(conflict)?;
         round.record.changed.push("finalizer removed".into());
-        Ok(Done { changed: true, ..Done::default() })
+        Ok(Done {
+            changed: true,
+            ..Done::default()
+        })
     }
 
     fn forget(&self, request: &ReconcileRequest) -> Next {
@@ -260,13 +287,21 @@ impl Reconciler {
 
     fn finalizes(&self, kind: &Kind) -> bool {
         let serves = &self.plugin.description().serves;
-        serves.iter().any(|served| served.kind == *kind && served.finalizes)
+        serves
+            .iter()
+            .any(|served| served.kind == *kind && served.finalizes)
     }
 
     fn finish(&self, mut round: Round<'_>, took: Duration) {
         round.record.took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let of = OfPlugin { plugin: self.plugin.name().to_owned() };
-        self.rooms.metrics.round_seconds.get_or_create(&of).observe(took.as_secs_f64());
+        let of = OfPlugin {
+            plugin: self.plugin.name().to_owned(),
+        };
+        self.rooms
+            .metrics
+            .round_seconds
+            .get_or_create(&of)
+            .observe(took.as_secs_f64());
         self.rooms.history.push(&round.request.object, round.record);
     }
 
@@ -280,8 +315,17 @@ impl Reconciler {
             Err(CallError::Fault(fault)) => fault.reason(),
         };
         let metrics = &self.rooms.metrics;
-        metrics.calls.get_or_create(&Ending { plugin: plugin.clone(), result }).inc();
-        metrics.call_seconds.get_or_create(&OfPlugin { plugin }).observe(took.as_secs_f64());
+        metrics
+            .calls
+            .get_or_create(&Ending {
+                plugin: plugin.clone(),
+                result,
+            })
+            .inc();
+        metrics
+            .call_seconds
+            .get_or_create(&OfPlugin { plugin })
+            .observe(took.as_secs_f64());
     }
 
     /// The plugin's faults, for the Plugin.
@@ -303,7 +347,8 @@ impl Reconciler {
     pub fn objects(&self) -> Vec<Arc<ObjectKey>> {
         let everything = kube::core::Selector::default();
         let serves = self.plugin.description().serves.iter();
-        let listed = serves.flat_map(|served| self.rooms.cache.list(&served.kind, None, &everything));
+        let listed =
+            serves.flat_map(|served| self.rooms.cache.list(&served.kind, None, &everything));
         listed
             .filter(|object| self.is_inside(&object.key))
             .map(|object| Arc::new(object.key.clone()))

@@ -33,7 +33,10 @@ impl Reconciler {
             }
             Err(failed) => self.fail(round, failed).await,
         };
-        let ending = Ending { plugin: self.plugin.name().to_owned(), result };
+        let ending = Ending {
+            plugin: self.plugin.name().to_owned(),
+            result,
+        };
         self.rooms.metrics.rounds.get_or_create(&ending).inc();
         tracing::debug!(ended = round.record.ended, ?next, "round ended");
         next
@@ -42,14 +45,24 @@ impl Reconciler {
     fn settle(&self, round: &mut Round<'_>, done: Done) -> (Next, &'static str) {
         self.faults().cleared(&round.object.key);
         let memory = &mut *round.memory;
-        memory.changes = if done.changed { memory.changes.saturating_add(1) } else { 0 };
+        memory.changes = if done.changed {
+            memory.changes.saturating_add(1)
+        } else {
+            0
+        };
         let (wait, reason) = self.soonest(&done, memory.changes);
         match done.trouble {
             Some(trouble) => {
                 tracing::warn!(trouble, "not all is in step");
                 round.record.ended = trouble.clone();
                 memory.failures = memory.failures.saturating_add(1);
-                (Next::Failed { reason: Reason::Retry(trouble), at_most: Some(wait) }, "trouble")
+                (
+                    Next::Failed {
+                        reason: Reason::Retry(trouble),
+                        at_most: Some(wait),
+                    },
+                    "trouble",
+                )
             }
             None => {
                 memory.failures = 0;
@@ -69,10 +82,13 @@ impl Reconciler {
             done.requeue_after.map(|wait| (wait, Reason::RequeueAfter)),
         ];
         let resync = (self.resync(), Reason::Resync);
-        wishes.into_iter().flatten().fold(resync, |soonest, wish| match wish.0 < soonest.0 {
-            true => wish,
-            false => soonest,
-        })
+        wishes
+            .into_iter()
+            .flatten()
+            .fold(resync, |soonest, wish| match wish.0 < soonest.0 {
+                true => wish,
+                false => soonest,
+            })
     }
 
     /// The resync, up to a tenth shorter so that objects made together do not stay together.
@@ -99,7 +115,10 @@ impl Reconciler {
                 let wait = self.note_fault(round, fault);
                 let text = fault.for_object(self.plugin.name(), &round.record.id);
                 self.tell(round, Unsynced::Plugin(text)).await;
-                (Next::After(wait, Reason::Retry(fault.reason().into())), "fault")
+                (
+                    Next::After(wait, Reason::Retry(fault.reason().into())),
+                    "fault",
+                )
             }
             Failed::Refused(refused) => {
                 self.tell(round, Unsynced::Refused(refused.clone())).await;
@@ -108,7 +127,8 @@ impl Reconciler {
             Failed::Call(CallError::Transient(_)) | Failed::Cluster(_) | Failed::Status(_) => {
                 // What passes by itself is not worth a write.
                 if round.memory.failures > 1 {
-                    self.tell(round, Unsynced::Transient(failed.to_string())).await;
+                    self.tell(round, Unsynced::Transient(failed.to_string()))
+                        .await;
                 }
                 (retry(failed.to_string()), "failed")
             }
@@ -118,13 +138,18 @@ impl Reconciler {
 
     fn note_fault(&self, round: &Round<'_>, fault: &Fault) -> Duration {
         let now = self.rooms.clock.since_boot();
-        self.faults().faulted(&round.object.key, round.object.generation, fault, now)
+        self.faults()
+            .faulted(&round.object.key, round.object.generation, fault, now)
     }
 
     /// Says on the object what went wrong. Where that fails too, the log has it.
     async fn tell(&self, round: &mut Round<'_>, why: Unsynced) {
         let late = round.object.deleting && round.now > deletion::deadline(&round.object);
-        let why = if late { with_way_out(why, &round.object) } else { why };
+        let why = if late {
+            with_way_out(why, &round.object)
+        } else {
+            why
+        };
         if let Err(error) = self.report(round, &why).await {
             tracing::warn!(%error, "failed to say on the object what went wrong");
         }
@@ -146,7 +171,10 @@ fn with_way_out(why: Unsynced, object: &Object) -> Unsynced {
 /// A question that cannot be is the plugin's fault.
 fn as_fault(failed: Failed) -> Failed {
     match failed {
-        Failed::Need(bad) => Fault::BadNeed { why: bad.to_string() }.into(),
+        Failed::Need(bad) => Fault::BadNeed {
+            why: bad.to_string(),
+        }
+        .into(),
         other => other,
     }
 }

@@ -6,9 +6,9 @@ use kube::core::Selector;
 
 use crate::cache::selector;
 use crate::object::{Kind, ObjectKey};
+use crate::plugin::Grant;
 use crate::plugin::bindings::{Detail, HttpTarget, Namespaces, ObjectQuery, ObjectRef, Question};
 use crate::plugin::grants::{ExternalHost, Protocol};
-use crate::plugin::Grant;
 
 /// A question, understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,9 +55,10 @@ impl Understood {
         match question {
             Question::Object(object) => Ok(Self::Object(key(object))),
             Question::Objects(query) => objects(query, owner).map(Self::Objects),
-            Question::Redis(query) => {
-                Ok(Self::Query(Grant::Query(Protocol::Redis, query.target.port)))
-            }
+            Question::Redis(query) => Ok(Self::Query(Grant::Query(
+                Protocol::Redis,
+                query.target.port,
+            ))),
             Question::Http(query) => http_grant(&query.target).map(Self::Query),
         }
     }
@@ -69,7 +70,10 @@ impl Understood {
             Self::Objects(Objects { kind, within, .. }) => {
                 let labels = matches!(within, Within::Labelled(_));
                 let namespaces = labels.then(|| Grant::Read(namespace_kind()));
-                [Grant::Read(kind.clone())].into_iter().chain(namespaces).collect()
+                [Grant::Read(kind.clone())]
+                    .into_iter()
+                    .chain(namespaces)
+                    .collect()
             }
             Self::Query(grant) => vec![grant.clone()],
         }
@@ -89,7 +93,11 @@ fn objects(query: &ObjectQuery, owner: &ObjectKey) -> Result<Objects, String> {
     let within = match &query.namespaces {
         Namespaces::Same => match &owner.namespace {
             Some(namespace) => Within::Named([namespace.clone()].into()),
-            None => return Err("a cluster-scoped object has no namespace of its own: ask for every".into()),
+            None => {
+                return Err(
+                    "a cluster-scoped object has no namespace of its own: ask for every".into(),
+                );
+            }
         },
         Namespaces::Every => Within::Every,
         Namespaces::Named(names) => Within::Named(names.iter().cloned().collect()),
@@ -130,7 +138,11 @@ mod tests {
 
     fn owner() -> ObjectKey {
         let kind = Kind::new("example.com/v1", "Thing");
-        ObjectKey { kind, namespace: Some("default".into()), name: "a".into() }
+        ObjectKey {
+            kind,
+            namespace: Some("default".into()),
+            name: "a".into(),
+        }
     }
 
     fn pods(namespaces: Namespaces, selector: &str) -> Question {
@@ -144,25 +156,48 @@ mod tests {
     }
 
     fn http(target: HttpTarget) -> Question {
-        let query =
-            HttpQuery { target, method: HttpMethod::Get, path: "/".into(), headers: vec![], timeout: 1 };
+        let query = HttpQuery {
+            target,
+            method: HttpMethod::Get,
+            path: "/".into(),
+            headers: vec![],
+            timeout: 1,
+        };
         Question::Http(query)
     }
 
     fn pod(port: u16) -> PodPort {
-        PodPort { pod: "p".into(), uid: "u".into(), port }
+        PodPort {
+            pod: "p".into(),
+            uid: "u".into(),
+            port,
+        }
     }
 
     #[test]
     fn each_question_needs_its_grants() {
-        let redis = RedisQuery { target: pod(6379), login: None, commands: vec![], timeout: 1 };
+        let redis = RedisQuery {
+            target: pod(6379),
+            login: None,
+            commands: vec![],
+            timeout: 1,
+        };
         for (question, expected) in [
             (pods(Namespaces::Same, "app=a"), "read:v1/Pod"),
-            (pods(Namespaces::Labelled("team=a".into()), ""), "read:v1/Pod read:v1/Namespace"),
+            (
+                pods(Namespaces::Labelled("team=a".into()), ""),
+                "read:v1/Pod read:v1/Namespace",
+            ),
             (Question::Redis(redis), "query:redis:6379"),
             (http(HttpTarget::Pod(pod(9090))), "query:http:9090"),
-            (http(HttpTarget::External("https://S3.example.com".into())), "host:s3.example.com:443"),
-            (http(HttpTarget::External("http://a.example.com:8080".into())), "host:a.example.com:8080"),
+            (
+                http(HttpTarget::External("https://S3.example.com".into())),
+                "host:s3.example.com:443",
+            ),
+            (
+                http(HttpTarget::External("http://a.example.com:8080".into())),
+                "host:a.example.com:8080",
+            ),
         ] {
             let grants = Understood::read(&question, &owner()).unwrap().grants();
             let names: Vec<_> = grants.iter().map(Grant::to_string).collect();
@@ -176,10 +211,22 @@ mod tests {
         cluster_scoped.namespace = None;
         for (question, owner, hint) in [
             (pods(Namespaces::Every, "a b"), owner(), "label selector"),
-            (pods(Namespaces::Labelled("=".into()), ""), owner(), "label selector"),
+            (
+                pods(Namespaces::Labelled("=".into()), ""),
+                owner(),
+                "label selector",
+            ),
             (pods(Namespaces::Same, ""), cluster_scoped, "every"),
-            (http(HttpTarget::External("ftp://a".into())), owner(), "https://HOST"),
-            (http(HttpTarget::External("a.example.com".into())), owner(), "https://HOST"),
+            (
+                http(HttpTarget::External("ftp://a".into())),
+                owner(),
+                "https://HOST",
+            ),
+            (
+                http(HttpTarget::External("a.example.com".into())),
+                owner(),
+                "https://HOST",
+            ),
         ] {
             let why = Understood::read(&question, &owner).unwrap_err();
             assert!(why.contains(hint), "{why}");

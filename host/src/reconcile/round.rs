@@ -42,6 +42,12 @@ pub(super) struct Done {
 
 /// Whether a person stopped the rounds of this object.
 pub(super) fn is_paused(object: &Object) -> bool {
-    debug_assert!(PAUSED.starts_with(DOMAIN), "only the host's own annotations are kept");
-    object.annotations.get(PAUSED).is_some_and(|value| value == "true")
+    debug_assert!(
+        PAUSED.starts_with(DOMAIN),
+        "only the host's own annotations are kept"
+    );
+    object
+        .annotations
+        .get(PAUSED)
+        .is_some_and(|value| value == "true")
 }

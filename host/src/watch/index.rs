@@ -48,7 +48,8 @@ impl Index {
 
     /// Forgets what `asker` asked about but these.
     pub fn keep_only(&self, asker: &Arc<ObjectKey>, interests: &[Interest]) {
-        self.drawers().retain(asker, |interest| interests.contains(interest));
+        self.drawers()
+            .retain(asker, |interest| interests.contains(interest));
     }
 
     /// Forgets `asker`.
@@ -57,10 +58,16 @@ impl Index {
     }
 
     /// Who asked about an object that was `before` and is `after` a change.
-    pub fn woken(&self, before: Option<&Object>, after: Option<&Object>) -> BTreeSet<Arc<ObjectKey>> {
+    pub fn woken(
+        &self,
+        before: Option<&Object>,
+        after: Option<&Object>,
+    ) -> BTreeSet<Arc<ObjectKey>> {
         let drawers = self.drawers();
         let versions = before.into_iter().chain(after);
-        versions.flat_map(|version| drawers.askers(version)).collect()
+        versions
+            .flat_map(|version| drawers.askers(version))
+            .collect()
     }
 
     /// No operation panics half-way through a change, so a poisoned lock still guards sound drawers.
@@ -77,8 +84,14 @@ impl Drawers {
             return;
         }
         let interest = Arc::new(interest);
-        filed.push(Filed { interest: interest.clone(), drawer: drawer.clone() });
-        self.drawers.entry(drawer).or_default().push(Asked { by: asker.clone(), interest });
+        filed.push(Filed {
+            interest: interest.clone(),
+            drawer: drawer.clone(),
+        });
+        self.drawers.entry(drawer).or_default().push(Asked {
+            by: asker.clone(),
+            interest,
+        });
     }
 
     /// The drawer for an interest: of several possible ones the emptiest.
@@ -93,7 +106,9 @@ impl Drawers {
     }
 
     fn retain(&mut self, asker: &Arc<ObjectKey>, keep: impl Fn(&Interest) -> bool) {
-        let Some(filed) = self.interests.remove(asker) else { return };
+        let Some(filed) = self.interests.remove(asker) else {
+            return;
+        };
         let (kept, dropped): (Vec<_>, Vec<_>) =
             filed.into_iter().partition(|filed| keep(&filed.interest));
         dropped.iter().for_each(|filed| self.take_out(filed));
@@ -103,7 +118,9 @@ impl Drawers {
     }
 
     fn take_out(&mut self, filed: &Filed) {
-        let Some(drawer) = self.drawers.get_mut(&filed.drawer) else { return };
+        let Some(drawer) = self.drawers.get_mut(&filed.drawer) else {
+            return;
+        };
         drawer.retain(|asked| !Arc::ptr_eq(&asked.interest, &filed.interest));
         if drawer.is_empty() {
             self.drawers.remove(&filed.drawer);
@@ -137,12 +154,20 @@ mod tests {
 
     fn asker(name: &str) -> Arc<ObjectKey> {
         let kind = Kind::new("redis.example.com/v1", "Redis");
-        Arc::new(ObjectKey { kind, namespace: Some("default".into()), name: name.into() })
+        Arc::new(ObjectKey {
+            kind,
+            namespace: Some("default".into()),
+            name: name.into(),
+        })
     }
 
     fn pod(name: &str, labels: &[(&str, &str)]) -> Object {
         let labels: HashMap<_, _> = labels.iter().copied().collect();
-        object("v1", "Pod", json!({"metadata": {"name": name, "namespace": "default", "labels": labels}}))
+        object(
+            "v1",
+            "Pod",
+            json!({"metadata": {"name": name, "namespace": "default", "labels": labels}}),
+        )
     }
 
     fn pods(namespaces: Option<&[&str]>, selector: &str) -> Interest {
@@ -154,7 +179,11 @@ mod tests {
     }
 
     fn woken(index: &Index, before: Option<&Object>, after: Option<&Object>) -> Vec<String> {
-        index.woken(before, after).iter().map(|asker| asker.name.clone()).collect()
+        index
+            .woken(before, after)
+            .iter()
+            .map(|asker| asker.name.clone())
+            .collect()
     }
 
     #[test]
@@ -173,9 +202,13 @@ mod tests {
     #[test]
     fn every_form_of_selector_is_found() {
         let index = Index::default();
-        for (name, selector) in
-            [("all", ""), ("exists", "app"), ("in", "app in (x,z)"), ("not", "!canary"), ("none", "app!=x")]
-        {
+        for (name, selector) in [
+            ("all", ""),
+            ("exists", "app"),
+            ("in", "app in (x,z)"),
+            ("not", "!canary"),
+            ("none", "app!=x"),
+        ] {
             index.add(&asker(name), pods(None, selector));
         }
         let found = woken(&index, None, Some(&pod("p", &[("app", "x")])));

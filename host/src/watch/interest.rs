@@ -27,7 +27,11 @@ impl Interest {
     pub fn includes(&self, object: &Object) -> bool {
         match self {
             Self::Object(key) => *key == object.key,
-            Self::Objects { kind, namespaces, selector } => {
+            Self::Objects {
+                kind,
+                namespaces,
+                selector,
+            } => {
                 *kind == object.key.kind
                     && is_inside(namespaces.as_ref(), object)
                     && selector.matches(&object.labels)
@@ -37,6 +41,12 @@ impl Interest {
 }
 
 fn is_inside(namespaces: Option<&BTreeSet<String>>, object: &Object) -> bool {
-    let Some(namespaces) = namespaces else { return true };
-    object.key.namespace.as_ref().is_some_and(|namespace| namespaces.contains(namespace))
+    let Some(namespaces) = namespaces else {
+        return true;
+    };
+    object
+        .key
+        .namespace
+        .as_ref()
+        .is_some_and(|namespace| namespaces.contains(namespace))
 }

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 pub use index::Index;
 pub use interest::Interest;
 pub use router::{Router, Serving};
-pub use wanted::{Allowed, wanted};
+pub use wanted::{Allowed, between_owner_and_pods, wanted};
 
 use crate::cache::{Cache, Watched};
 use crate::cluster::Cluster;
@@ -39,7 +39,10 @@ pub struct States(Arc<watch::Sender<BTreeMap<Watched, State>>>);
 
 impl States {
     fn new(watched: &BTreeSet<Watched>) -> Self {
-        let states = watched.iter().map(|watched| (watched.clone(), State::Starting)).collect();
+        let states = watched
+            .iter()
+            .map(|watched| (watched.clone(), State::Starting))
+            .collect();
         Self(Arc::new(watch::Sender::new(states)))
     }
 
@@ -55,7 +58,10 @@ impl States {
     /// Whether objects of this kind can be asked about: it is watched, and all watches of it are synced.
     pub fn is_synced(&self, kind: &Kind) -> bool {
         let states = self.0.borrow();
-        let mut of_kind = states.iter().filter(|(watched, _)| watched.kind == *kind).peekable();
+        let mut of_kind = states
+            .iter()
+            .filter(|(watched, _)| watched.kind == *kind)
+            .peekable();
         of_kind.peek().is_some() && of_kind.all(|(_, state)| *state == State::Synced)
     }
 
@@ -72,14 +78,19 @@ impl States {
 
     /// Whether every watch is synced or known to be unavailable.
     pub fn is_settled(&self) -> bool {
-        self.0.borrow().values().all(|state| *state != State::Starting)
+        self.0
+            .borrow()
+            .values()
+            .all(|state| *state != State::Starting)
     }
 
     /// Waits until every watch of these kinds is synced or known to be unavailable.
     pub async fn settled(&self, kinds: &BTreeSet<Kind>) {
         let mut changes = self.0.subscribe();
         let settled = |states: &BTreeMap<Watched, State>| {
-            let mut concerned = states.iter().filter(|(watched, _)| kinds.contains(&watched.kind));
+            let mut concerned = states
+                .iter()
+                .filter(|(watched, _)| kinds.contains(&watched.kind));
             concerned.all(|(_, state)| *state != State::Starting)
         };
         // The sender lives as long as `self`.
@@ -130,7 +141,10 @@ impl Watchers {
             };
             running.spawn(watcher.run());
         }
-        Ok(Self { states, _running: running })
+        Ok(Self {
+            states,
+            _running: running,
+        })
     }
 
     /// The states of all watches.

@@ -41,22 +41,36 @@ pub struct Router {
 impl Router {
     /// Routes to these plugins.
     pub fn new(cache: Cache, index: Index, serving: HashMap<Kind, Serving>) -> Self {
-        Self { cache, index, serving, owners: HashMap::new() }
+        Self {
+            cache,
+            index,
+            serving,
+            owners: HashMap::new(),
+        }
     }
 
     /// Wakes those whom a change concerns.
     pub fn route(&mut self, change: &Change) {
-        let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { return };
+        let Some(object) = change.after.as_ref().or(change.before.as_ref()) else {
+            return;
+        };
         let what = format!("{} {}", object.key.kind.kind, object.key.name);
-        let itself = self.serving.contains_key(&object.key.kind).then(|| self.note_owner(change));
+        let itself = self
+            .serving
+            .contains_key(&object.key.kind)
+            .then(|| self.note_owner(change));
         let owners = self.owners_of(change);
         if let Some(itself) = &itself
             && change.by != By::Us
         {
             self.wake(itself, own_reason(change));
         }
-        let asked = self.index.woken(change.before.as_deref(), change.after.as_deref());
-        let concerned = owners.iter().chain(asked.iter().filter(|asker| !owners.contains(*asker)));
+        let asked = self
+            .index
+            .woken(change.before.as_deref(), change.after.as_deref());
+        let concerned = owners
+            .iter()
+            .chain(asked.iter().filter(|asker| !owners.contains(*asker)));
         for other in concerned.filter(|other| itself.as_ref() != Some(*other)) {
             // Whose round wrote it looks again by itself.
             if change.by != By::Us || !owners.contains(other) {
@@ -75,24 +89,41 @@ impl Router {
 
     /// Remembers a custom resource by its label as long as it exists.
     fn note_owner(&mut self, change: &Change) -> Arc<ObjectKey> {
-        let key = change.after.as_ref().or(change.before.as_ref()).map(|object| &object.key);
-        let key = key.cloned().unwrap_or_else(|| unreachable!("a change has a before or an after"));
+        let key = change
+            .after
+            .as_ref()
+            .or(change.before.as_ref())
+            .map(|object| &object.key);
+        let key = key
+            .cloned()
+            .unwrap_or_else(|| unreachable!("a change has a before or an after"));
         let label = (key.namespace.clone(), owner_label(&key));
         if change.after.is_none() {
             return self.owners.remove(&label).unwrap_or_else(|| Arc::new(key));
         }
-        self.owners.entry(label).or_insert_with(|| Arc::new(key)).clone()
+        self.owners
+            .entry(label)
+            .or_insert_with(|| Arc::new(key))
+            .clone()
     }
 
     /// The custom resources that an object belongs to, before or after the change.
     fn owners_of(&self, change: &Change) -> BTreeSet<Arc<ObjectKey>> {
         let versions = change.before.iter().chain(change.after.iter());
-        versions.flat_map(|version| self.by_reference(version).into_iter().chain(self.by_label(version))).collect()
+        versions
+            .flat_map(|version| {
+                self.by_reference(version)
+                    .into_iter()
+                    .chain(self.by_label(version))
+            })
+            .collect()
     }
 
     fn by_label(&self, object: &Object) -> Option<Arc<ObjectKey>> {
         let label = object.labels.get(OWNER_LABEL)?;
-        self.owners.get(&(object.key.namespace.clone(), label.clone())).cloned()
+        self.owners
+            .get(&(object.key.namespace.clone(), label.clone()))
+            .cloned()
     }
 
     /// Follows controllers up, as from a Pod to its StatefulSet to its custom resource.
@@ -108,13 +139,20 @@ impl Router {
         None
     }
 
-    fn referenced(&self, reference: &OwnerReference, namespace: Option<&str>) -> Option<Arc<Object>> {
+    fn referenced(
+        &self,
+        reference: &OwnerReference,
+        namespace: Option<&str>,
+    ) -> Option<Arc<Object>> {
         let key = |namespace: Option<&str>| ObjectKey {
             kind: Kind::new(&reference.api_version, &reference.kind),
             namespace: namespace.map(str::to_owned),
             name: reference.name.clone(),
         };
-        let found = self.cache.get(&key(namespace)).or_else(|| self.cache.get(&key(None)))?;
+        let found = self
+            .cache
+            .get(&key(namespace))
+            .or_else(|| self.cache.get(&key(None)))?;
         (found.uid == reference.uid).then_some(found)
     }
 }
@@ -179,15 +217,26 @@ mod tests {
         fn new() -> Self {
             let (cache, changes) = Cache::new();
             let queue = Queue::new(0);
-            let serving = Serving { queue: queue.clone(), namespaces: BTreeSet::new() };
+            let serving = Serving {
+                queue: queue.clone(),
+                namespaces: BTreeSet::new(),
+            };
             let things = Kind::new("example.com/v1", "Thing");
             let router = Router::new(cache.clone(), Index::default(), [(things, serving)].into());
-            Self { cache, changes, router, queue }
+            Self {
+                cache,
+                changes,
+                router,
+                queue,
+            }
         }
 
         fn shows(&self, object: Object) {
-            let watched =
-                Watched { kind: object.key.kind.clone(), namespace: None, selector: String::new() };
+            let watched = Watched {
+                kind: object.key.kind.clone(),
+                namespace: None,
+                selector: String::new(),
+            };
             self.cache.open(&watched).unwrap();
             self.cache.learn(&watched, News::Applied(object));
         }
@@ -214,7 +263,9 @@ mod tests {
 
         fn asks(&self, asker: &str, about: &ObjectKey) {
             let asker = Arc::new(thing(asker, 1, 1).key);
-            self.router.index.add(&asker, super::super::Interest::Object(about.clone()));
+            self.router
+                .index
+                .add(&asker, super::super::Interest::Object(about.clone()));
         }
     }
 
@@ -226,17 +277,33 @@ mod tests {
         world.shows(thing("a", 2, 2));
         assert_eq!(world.woken().await, [("a".into(), Reason::Changed)]);
         world.shows(thing("a", 3, 2));
-        assert!(matches!(world.woken().await.as_slice(), [(_, Reason::Observed(_))]));
+        assert!(matches!(
+            world.woken().await.as_slice(),
+            [(_, Reason::Observed(_))]
+        ));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pod_wakes_the_thing_that_its_stateful_set_belongs_to() {
         let mut world = World::new();
         world.shows(thing("a", 1, 1));
-        world.shows(owned("apps/v1", "StatefulSet", "set", ("example.com/v1", "Thing", "a")));
+        world.shows(owned(
+            "apps/v1",
+            "StatefulSet",
+            "set",
+            ("example.com/v1", "Thing", "a"),
+        ));
         world.woken().await;
-        world.shows(owned("v1", "Pod", "set-0", ("apps/v1", "StatefulSet", "set")));
-        assert_eq!(world.woken().await, [("a".into(), Reason::Observed("Pod set-0".into()))]);
+        world.shows(owned(
+            "v1",
+            "Pod",
+            "set-0",
+            ("apps/v1", "StatefulSet", "set"),
+        ));
+        assert_eq!(
+            world.woken().await,
+            [("a".into(), Reason::Observed("Pod set-0".into()))]
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -255,8 +322,15 @@ mod tests {
         let mut world = World::new();
         world.shows(thing("a", 1, 1));
         world.woken().await;
-        let mut claim = owned("v1", "PersistentVolumeClaim", "data", ("v1", "Node", "none"));
-        claim.labels.insert(OWNER_LABEL.into(), owner_label(&thing("a", 1, 1).key));
+        let mut claim = owned(
+            "v1",
+            "PersistentVolumeClaim",
+            "data",
+            ("v1", "Node", "none"),
+        );
+        claim
+            .labels
+            .insert(OWNER_LABEL.into(), owner_label(&thing("a", 1, 1).key));
         world.shows(claim);
         assert_eq!(world.woken().await.len(), 1);
     }
@@ -274,7 +348,10 @@ mod tests {
         let mut pod = pod;
         pod.resource_version = "2".into();
         world.writes(pod.clone());
-        assert_eq!(world.woken().await, [("asker".into(), Reason::Observed("Pod p".into()))]);
+        assert_eq!(
+            world.woken().await,
+            [("asker".into(), Reason::Observed("Pod p".into()))]
+        );
         world.shows(pod);
         assert!(world.woken().await.is_empty());
     }

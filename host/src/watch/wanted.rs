@@ -20,10 +20,14 @@ pub struct Allowed<'a> {
 /// The watchers that these plugins need together.
 ///
 /// Of a kind that a plugin only owns, the objects that carry an owner's label are watched. Of one that it asks about,
-/// those that its description bounds. A watcher that another one covers is left out.
+/// those that its description bounds; and of ReplicaSets and Jobs that stand between an owned kind and its Pods, all.
+/// A watcher that another one covers is left out.
 pub fn wanted<'a>(plugins: impl IntoIterator<Item = Allowed<'a>>) -> BTreeSet<Watched> {
     let all: BTreeSet<_> = plugins.into_iter().flat_map(of_plugin).collect();
-    all.iter().filter(|one| !all.iter().any(|other| covers(other, one))).cloned().collect()
+    all.iter()
+        .filter(|one| !all.iter().any(|other| covers(other, one)))
+        .cloned()
+        .collect()
 }
 
 fn covers(wide: &Watched, narrow: &Watched) -> bool {
@@ -50,16 +54,42 @@ fn of_plugin(allowed: Allowed<'_>) -> BTreeSet<Watched> {
     bounds.iter().flat_map(scoped).collect()
 }
 
-fn bounds(Allowed { description, grants, .. }: Allowed<'_>) -> BTreeSet<(Kind, String)> {
-    let serves = description.serves.iter().map(|served| (served.kind.clone(), String::new()));
-    let asked: BTreeMap<_, _> =
-        description.reads.iter().map(|read| (&read.kind, &read.selector)).collect();
+fn bounds(
+    Allowed {
+        description,
+        grants,
+        ..
+    }: Allowed<'_>,
+) -> BTreeSet<(Kind, String)> {
+    let serves = description
+        .serves
+        .iter()
+        .map(|served| (served.kind.clone(), String::new()));
+    let asked: BTreeMap<_, _> = description
+        .reads
+        .iter()
+        .map(|read| (&read.kind, &read.selector))
+        .collect();
     let granted = grants.iter().filter_map(|grant| match grant {
         Grant::Own(kind) => Some((kind.clone(), OWNER_LABEL.to_owned())),
         Grant::Read(kind) => Some((kind.clone(), (*asked.get(kind)?).clone())),
         _ => None,
     });
-    serves.chain(granted).collect()
+    let between = grants.iter().filter_map(|grant| match grant {
+        Grant::Own(kind) => Some((between_owner_and_pods(kind)?, String::new())),
+        _ => None,
+    });
+    serves.chain(granted).chain(between).collect()
+}
+
+/// The kind that stands between an owned kind and its Pods in the chain of owner references; without it a Pod's
+/// owner is not found.
+pub fn between_owner_and_pods(kind: &Kind) -> Option<Kind> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("apps", "Deployment") => Some(Kind::new("apps/v1", "ReplicaSet")),
+        ("batch", "CronJob") => Some(Kind::new("batch/v1", "Job")),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -79,26 +109,46 @@ mod tests {
     }
 
     fn grants(names: &[&str]) -> Grants {
-        names.iter().map(|name| name.parse::<Grant>().unwrap()).collect()
+        names
+            .iter()
+            .map(|name| name.parse::<Grant>().unwrap())
+            .collect()
     }
 
     fn told(plugins: &[(&Description, &Grants, &BTreeSet<String>)]) -> Vec<String> {
-        let allowed = plugins.iter().map(|(description, grants, namespaces)| Allowed {
-            description,
-            grants,
-            namespaces,
-        });
+        let allowed = plugins
+            .iter()
+            .map(|(description, grants, namespaces)| Allowed {
+                description,
+                grants,
+                namespaces,
+            });
         wanted(allowed).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn owned_kinds_are_bound_by_label_and_asked_ones_by_the_description() {
-        let description = description("a", r#"[{"kind": "v1/Pod", "selector": "app"}, {"kind": "v1/Node"}]"#);
+        let description = description(
+            "a",
+            r#"[{"kind": "v1/Pod", "selector": "app"}, {"kind": "v1/Node"}]"#,
+        );
         let grants = grants(&["own:v1/Service", "read:v1/Pod"]);
         assert_eq!(
             told(&[(&description, &grants, &BTreeSet::new())]),
-            ["v1/Pod with app", "v1/Service with windlass.dev/owner", "example.com/v1/Thing"]
+            [
+                "v1/Pod with app",
+                "v1/Service with windlass.dev/owner",
+                "example.com/v1/Thing"
+            ]
         );
+    }
+
+    #[test]
+    fn what_stands_between_an_owned_kind_and_its_pods_is_watched() {
+        let description = description("a", "[]");
+        let grants = grants(&["own:apps/v1/Deployment"]);
+        let told = told(&[(&description, &grants, &BTreeSet::new())]);
+        assert!(told.contains(&"apps/v1/ReplicaSet".to_owned()), "{told:?}");
     }
 
     #[test]
@@ -119,7 +169,10 @@ mod tests {
         let teams = BTreeSet::from(["team-a".to_owned(), "team-b".to_owned()]);
         assert_eq!(
             told(&[(&description, &Grants::default(), &teams)]),
-            ["example.com/v1/Thing in team-a", "example.com/v1/Thing in team-b"]
+            [
+                "example.com/v1/Thing in team-a",
+                "example.com/v1/Thing in team-b"
+            ]
         );
     }
 }

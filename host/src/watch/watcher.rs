@@ -72,10 +72,12 @@ impl Watcher {
                 metadata: meta.metadata,
                 data: serde_json::json!({}),
             };
-            self.consume(watcher::watcher(api, self.bounds()), whole).await
+            self.consume(watcher::watcher(api, self.bounds()), whole)
+                .await
         } else {
             let api: Api<DynamicObject> = self.api(served);
-            self.consume(watcher::watcher(api, self.bounds()), |object| object).await
+            self.consume(watcher::watcher(api, self.bounds()), |object| object)
+                .await
         }
     }
 
@@ -173,7 +175,10 @@ impl Watcher {
     }
 
     fn unavailable(&self, why: String) {
-        if self.states.set(&self.watched, State::Unavailable(why.clone())) {
+        if self
+            .states
+            .set(&self.watched, State::Unavailable(why.clone()))
+        {
             warn!(watched = %self.watched, why, "cannot be watched; waiting for it");
         }
     }
@@ -188,7 +193,9 @@ impl Watcher {
 }
 
 fn status_code(error: &watcher::Error) -> Option<u16> {
-    use watcher::Error::{InitialListFailed, NoResourceVersion, WatchError, WatchFailed, WatchStartFailed};
+    use watcher::Error::{
+        InitialListFailed, NoResourceVersion, WatchError, WatchFailed, WatchStartFailed,
+    };
     match error {
         InitialListFailed(kube::Error::Api(status))
         | WatchStartFailed(kube::Error::Api(status))

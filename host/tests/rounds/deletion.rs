@@ -27,15 +27,39 @@ async fn an_object_is_held_until_its_plugin_has_finished_with_it() {
     let host = world.host(&operator).await;
     world.make("Keeper", "one", json!({})).await;
     world.until(KEEPER, "one", held).await;
-    world.until(KEEPER, "one", |keeper| has_condition(keeper, "Synced", "True", "Applied")).await;
+    world
+        .until(KEEPER, "one", |keeper| {
+            has_condition(keeper, "Synced", "True", "Applied")
+        })
+        .await;
     host.settles().await;
     world.delete(KEEPER, "one").await;
-    world.until(KEEPER, "one", |keeper| keeper["status"]["phase"] == "Leaving").await;
+    world
+        .until(KEEPER, "one", |keeper| {
+            keeper["status"]["phase"] == "Leaving"
+        })
+        .await;
     let asked = operator.requests();
-    let deletion = asked.last().unwrap().deletion.clone().expect("finalize is told about the deletion");
+    let deletion = asked
+        .last()
+        .unwrap()
+        .deletion
+        .clone()
+        .expect("finalize is told about the deletion");
     assert!(!deletion.namespace_terminating);
-    operator.finalizes(|_| Ok(Step::Plan(Plan { finalized: true, ..empty() })));
-    world.edit(KEEPER, "one", json!({"metadata": {"annotations": {"any": "thing"}}})).await;
+    operator.finalizes(|_| {
+        Ok(Step::Plan(Plan {
+            finalized: true,
+            ..empty()
+        }))
+    });
+    world
+        .edit(
+            KEEPER,
+            "one",
+            json!({"metadata": {"annotations": {"any": "thing"}}}),
+        )
+        .await;
     world.until(KEEPER, "one", |keeper| keeper.is_null()).await;
 }
 
@@ -44,7 +68,11 @@ async fn an_object_whose_plugin_does_not_finalize_goes_at_once() {
     let world = World::new("atonce").await;
     let _host = world.host(&Scripted::new(nothing)).await;
     world.make("Gadget", "one", json!({})).await;
-    let gadget = world.until(GADGET, "one", |gadget| has_condition(gadget, "Synced", "True", "Applied")).await;
+    let gadget = world
+        .until(GADGET, "one", |gadget| {
+            has_condition(gadget, "Synced", "True", "Applied")
+        })
+        .await;
     assert_eq!(gadget["metadata"]["finalizers"], json!(null));
     world.delete(GADGET, "one").await;
     world.until(GADGET, "one", |gadget| gadget.is_null()).await;
@@ -55,14 +83,27 @@ async fn a_broken_plugin_says_so_on_the_object_and_a_person_can_let_it_go() {
     let world = World::new("letgo").await;
     let operator = Scripted::new(nothing);
     operator.finalizes(|_| {
-        Err(CallError::Fault(Fault::Trapped { trap: "unreachable".into(), printed: String::new() }))
+        Err(CallError::Fault(Fault::Trapped {
+            trap: "unreachable".into(),
+            printed: String::new(),
+        }))
     });
     let _host = world.host(&operator).await;
     world.make("Keeper", "one", json!({})).await;
     world.until(KEEPER, "one", held).await;
     world.delete(KEEPER, "one").await;
-    world.until(KEEPER, "one", |keeper| has_condition(keeper, "Synced", "False", "PluginFailed")).await;
-    world.edit(KEEPER, "one", json!({"metadata": {"annotations": {LET_GO: "true"}}})).await;
+    world
+        .until(KEEPER, "one", |keeper| {
+            has_condition(keeper, "Synced", "False", "PluginFailed")
+        })
+        .await;
+    world
+        .edit(
+            KEEPER,
+            "one",
+            json!({"metadata": {"annotations": {LET_GO: "true"}}}),
+        )
+        .await;
     world.until(KEEPER, "one", |keeper| keeper.is_null()).await;
 }
 
@@ -86,7 +127,17 @@ async fn other_finalizers_are_left_to_others() {
     let _host = world.host(&Scripted::new(nothing)).await;
     world.make("Keeper", "one", json!({})).await;
     world.until(KEEPER, "one", held).await;
-    world.edit(KEEPER, "one", json!({"metadata": {"finalizers": [FINALIZER, "example.com/theirs"]}})).await;
+    world
+        .edit(
+            KEEPER,
+            "one",
+            json!({"metadata": {"finalizers": [FINALIZER, "example.com/theirs"]}}),
+        )
+        .await;
     world.delete(KEEPER, "one").await;
-    world.until(KEEPER, "one", |keeper| keeper["metadata"]["finalizers"] == json!(["example.com/theirs"])).await;
+    world
+        .until(KEEPER, "one", |keeper| {
+            keeper["metadata"]["finalizers"] == json!(["example.com/theirs"])
+        })
+        .await;
 }

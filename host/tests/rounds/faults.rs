@@ -1,7 +1,7 @@
 //! What goes wrong harms only its own object, and is told on it.
 
 use serde_json::json;
-use windlass::plugin::bindings::{Question, ObjectRef, Request, Requirement, Step};
+use windlass::plugin::bindings::{ObjectRef, Question, Request, Requirement, Step};
 use windlass::plugin::{CallError, Fault};
 
 use crate::operator::{Scripted, config_map, name, plan};
@@ -27,17 +27,32 @@ async fn only_the_bad_one_suffers(
     reason: &str,
 ) -> serde_json::Value {
     let world = World::new(test).await;
-    let _host = world.host(&Scripted::new(move |request| well_but_for_bad(request, &bad))).await;
+    let _host = world
+        .host(&Scripted::new(move |request| {
+            well_but_for_bad(request, &bad)
+        }))
+        .await;
     world.make("Gadget", "bad", json!({})).await;
     world.make("Gadget", "good", json!({})).await;
-    world.until(GADGET, "good", |gadget| has_condition(gadget, "Synced", "True", "Applied")).await;
-    world.until(GADGET, "bad", |gadget| has_condition(gadget, "Synced", "False", reason)).await
+    world
+        .until(GADGET, "good", |gadget| {
+            has_condition(gadget, "Synced", "True", "Applied")
+        })
+        .await;
+    world
+        .until(GADGET, "bad", |gadget| {
+            has_condition(gadget, "Synced", "False", reason)
+        })
+        .await
 }
 
 #[tokio::test]
 async fn a_crash_is_told_without_what_the_plugin_said() {
     let crash = |_: &Request| {
-        Err(CallError::Fault(Fault::Trapped { trap: "unreachable".into(), printed: "canary".into() }))
+        Err(CallError::Fault(Fault::Trapped {
+            trap: "unreachable".into(),
+            printed: "canary".into(),
+        }))
     };
     let told = only_the_bad_one_suffers("crash", crash, "PluginFailed").await;
     assert!(!told.to_string().contains("canary"), "{told}");
@@ -79,7 +94,11 @@ async fn one_that_asks_for_ever_is_stopped() {
             name: format!("p{number}"),
         };
         let id = format!("p{number}");
-        Ok(Step::Need(vec![Requirement { id, stage: 0, question: Question::Object(about) }]))
+        Ok(Step::Need(vec![Requirement {
+            id,
+            stage: 0,
+            question: Question::Object(about),
+        }]))
     };
     only_the_bad_one_suffers("greedy", greedy, "PluginFailed").await;
 }
@@ -89,15 +108,25 @@ async fn a_child_in_trouble_does_not_stop_the_others_nor_the_status() {
     let world = World::new("child").await;
     let host = world
         .host(&Scripted::new(|_: &Request| {
-            let children = vec![config_map("Not_A_Name", json!({})), config_map("fine", json!({}))];
+            let children = vec![
+                config_map("Not_A_Name", json!({})),
+                config_map("fine", json!({})),
+            ];
             plan(children, json!({"phase": "x"}))
         }))
         .await;
     world.make("Gadget", "one", json!({})).await;
-    world.until("v1/ConfigMap", "fine", |map| !map.is_null()).await;
-    world.until(GADGET, "one", |gadget| {
-        gadget["status"]["phase"] == "x" && has_condition(gadget, "Synced", "False", "ApplyFailed")
+    world
+        .until("v1/ConfigMap", "fine", |map| !map.is_null())
+        .await;
+    world
+        .until(GADGET, "one", |gadget| {
+            gadget["status"]["phase"] == "x"
+                && has_condition(gadget, "Synced", "False", "ApplyFailed")
+        })
+        .await;
+    host.until_round("gadget", "one", |round| {
+        round.reason.contains("again after a failure")
     })
     .await;
-    host.until_round("gadget", "one", |round| round.reason.contains("again after a failure")).await;
 }

@@ -22,32 +22,51 @@ async fn a_stand_by_is_silent_and_takes_over_when_the_holder_stops() {
     let (first, second) = (operator(), operator());
     let holder = world.led_host(&first, "first", connected.clone()).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["said"] == "hello").await;
+    world
+        .until(GADGET, "one", |gadget| gadget["status"]["said"] == "hello")
+        .await;
     let stand_by = world.led_host(&second, "second", connected).await;
-    world.edit(GADGET, "one", json!({"spec": {"say": "again"}})).await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["said"] == "again").await;
+    world
+        .edit(GADGET, "one", json!({"spec": {"say": "again"}}))
+        .await;
+    world
+        .until(GADGET, "one", |gadget| gadget["status"]["said"] == "again")
+        .await;
     assert!(second.requests().is_empty() && stand_by.writes().is_empty());
     holder.stop().await;
     first.requests();
-    world.edit(GADGET, "one", json!({"spec": {"say": "bye"}})).await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["said"] == "bye").await;
+    world
+        .edit(GADGET, "one", json!({"spec": {"say": "bye"}}))
+        .await;
+    world
+        .until(GADGET, "one", |gadget| gadget["status"]["said"] == "bye")
+        .await;
     assert!(first.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_holder_that_cannot_renew_its_lease_writes_nothing_any_more_and_another_takes_over() {
     let world = World::new("cut").await;
-    let (cut, connected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (cut, connected) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let (first, second) = (operator(), operator());
     let holder = world.led_host(&first, "first", cut.clone()).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["said"] == "hello").await;
+    world
+        .until(GADGET, "one", |gadget| gadget["status"]["said"] == "hello")
+        .await;
     let stand_by = world.led_host(&second, "second", connected).await;
     cut.store(true, Ordering::Relaxed);
     stand_by.until_round("gadget", "one", |_| true).await;
     holder.writes();
-    world.edit(GADGET, "one", json!({"spec": {"say": "bye"}})).await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["said"] == "bye").await;
+    world
+        .edit(GADGET, "one", json!({"spec": {"say": "bye"}}))
+        .await;
+    world
+        .until(GADGET, "one", |gadget| gadget["status"]["said"] == "bye")
+        .await;
     stand_by.settles().await;
     assert_eq!(holder.writes(), [""; 0]);
 }

@@ -21,8 +21,15 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    pub(crate) fn new(decide: impl Fn(&Request) -> Result<Step, CallError> + Send + Sync + 'static) -> Arc<Self> {
-        let finalize = |_: &Request| Ok(Step::Plan(Plan { finalized: true, ..empty() }));
+    pub(crate) fn new(
+        decide: impl Fn(&Request) -> Result<Step, CallError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let finalize = |_: &Request| {
+            Ok(Step::Plan(Plan {
+                finalized: true,
+                ..empty()
+            }))
+        };
         Arc::new(Self {
             description: Description::parse(&description().to_string()).unwrap(),
             decide: Mutex::new(Arc::new(decide)),
@@ -32,12 +39,18 @@ impl Scripted {
     }
 
     /// From now on it decides like this.
-    pub(crate) fn decides(&self, decide: impl Fn(&Request) -> Result<Step, CallError> + Send + Sync + 'static) {
+    pub(crate) fn decides(
+        &self,
+        decide: impl Fn(&Request) -> Result<Step, CallError> + Send + Sync + 'static,
+    ) {
         *self.decide.lock().unwrap() = Arc::new(decide);
     }
 
     /// From now on it finalizes like this.
-    pub(crate) fn finalizes(&self, decide: impl Fn(&Request) -> Result<Step, CallError> + Send + Sync + 'static) {
+    pub(crate) fn finalizes(
+        &self,
+        decide: impl Fn(&Request) -> Result<Step, CallError> + Send + Sync + 'static,
+    ) {
         *self.finalize.lock().unwrap() = Arc::new(decide);
     }
 
@@ -94,9 +107,7 @@ fn crd(kind: &str) -> Value {
 }
 
 fn description() -> Value {
-    let serves = |kind: &str, finalizes: bool| {
-        json!({"group": "rounds.example.com", "version": "v1", "kind": kind, "finalizes": finalizes})
-    };
+    let serves = |kind: &str, finalizes: bool| json!({"group": "rounds.example.com", "version": "v1", "kind": kind, "finalizes": finalizes});
     json!({
         "name": "scripted", "version": "0.1.0", "purpose": "tests",
         "serves": [serves("Gadget", false), serves("Keeper", true)],
@@ -107,8 +118,12 @@ fn description() -> Value {
 }
 
 /// What is granted: the kinds it owns and reads, but for Pods in one test.
-pub(crate) const GRANTS: [&str; 4] =
-    ["own:v1/ConfigMap", "own:v1/Service", "read:v1/Pod", "read:absent.example.com/v1/Absent"];
+pub(crate) const GRANTS: [&str; 4] = [
+    "own:v1/ConfigMap",
+    "own:v1/Service",
+    "read:v1/Pod",
+    "read:absent.example.com/v1/Absent",
+];
 
 /// A plan for nothing.
 pub(crate) fn empty() -> Plan {
@@ -126,12 +141,17 @@ pub(crate) fn empty() -> Plan {
 
 /// A plan for these children and this status.
 pub(crate) fn plan(children: Vec<Child>, status: Value) -> Result<Step, CallError> {
-    Ok(Step::Plan(Plan { children, status: Some(status.to_string()), ..empty() }))
+    Ok(Step::Plan(Plan {
+        children,
+        status: Some(status.to_string()),
+        ..empty()
+    }))
 }
 
 /// A ConfigMap of this name.
 pub(crate) fn config_map(name: &str, data: Value) -> Child {
-    let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+    let manifest =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
     Child {
         manifest: manifest.to_string(),
         when_dropped: WhenDropped::Delete,
@@ -149,11 +169,19 @@ pub(crate) fn object(request: &Request) -> Value {
 
 /// The name of a request's object.
 pub(crate) fn name(request: &Request) -> String {
-    object(request)["metadata"]["name"].as_str().unwrap().to_owned()
+    object(request)["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// The answer to a requirement, or the call's end by asking for it.
-pub(crate) fn fact<'a>(request: &'a Request, requirement: &Requirement) -> Result<&'a Answer, Step> {
+pub(crate) fn fact<'a>(
+    request: &'a Request,
+    requirement: &Requirement,
+) -> Result<&'a Answer, Step> {
     let known = request.facts.iter().find(|fact| fact.id == requirement.id);
-    known.map(|fact| &fact.answer).ok_or_else(|| Step::Need(vec![requirement.clone()]))
+    known
+        .map(|fact| &fact.answer)
+        .ok_or_else(|| Step::Need(vec![requirement.clone()]))
 }

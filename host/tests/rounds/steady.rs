@@ -8,9 +8,14 @@ use crate::world::{World, has_condition};
 const GADGET: &str = "rounds.example.com/v1/Gadget";
 
 /// Wants one ConfigMap with the spec's `say`, and says in status what it saw.
-fn echo(request: &windlass::plugin::bindings::Request) -> Result<windlass::plugin::bindings::Step, windlass::plugin::CallError> {
+fn echo(
+    request: &windlass::plugin::bindings::Request,
+) -> Result<windlass::plugin::bindings::Step, windlass::plugin::CallError> {
     let say = object(request)["spec"]["say"].clone();
-    plan(vec![config_map(&name(request), json!({"say": say}))], json!({"said": say}))
+    plan(
+        vec![config_map(&name(request), json!({"say": say}))],
+        json!({"said": say}),
+    )
 }
 
 #[tokio::test]
@@ -18,10 +23,17 @@ async fn an_object_gets_its_children_and_status_and_then_there_is_silence() {
     let world = World::new("silence").await;
     let host = world.host(&Scripted::new(echo)).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    let gadget = world.until(GADGET, "one", |gadget| has_condition(gadget, "Synced", "True", "Applied")).await;
+    let gadget = world
+        .until(GADGET, "one", |gadget| {
+            has_condition(gadget, "Synced", "True", "Applied")
+        })
+        .await;
     assert_eq!(gadget["status"]["said"], "hello");
     assert_eq!(gadget["status"]["observedGeneration"], 1);
-    assert_eq!(world.json("v1/ConfigMap", "one").await["data"]["say"], "hello");
+    assert_eq!(
+        world.json("v1/ConfigMap", "one").await["data"]["say"],
+        "hello"
+    );
     host.settles().await;
 }
 
@@ -31,11 +43,16 @@ async fn a_host_that_starts_anew_writes_nothing() {
     let operator = Scripted::new(echo);
     let host = world.host(&operator).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    world.until(GADGET, "one", |gadget| has_condition(gadget, "Synced", "True", "Applied")).await;
+    world
+        .until(GADGET, "one", |gadget| {
+            has_condition(gadget, "Synced", "True", "Applied")
+        })
+        .await;
     host.settles().await;
     host.stop().await;
     let host = world.host(&operator).await;
-    host.until_round("gadget", "one", |round| round.ended == "in step").await;
+    host.until_round("gadget", "one", |round| round.ended == "in step")
+        .await;
     assert_eq!(host.writes(), [""; 0]);
     host.settles().await;
 }
@@ -45,10 +62,20 @@ async fn a_changed_spec_changes_what_follows_from_it() {
     let world = World::new("changed").await;
     let _host = world.host(&Scripted::new(echo)).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    world.until("v1/ConfigMap", "one", |map| map["data"]["say"] == "hello").await;
-    world.edit(GADGET, "one", json!({"spec": {"say": "bye"}})).await;
-    world.until("v1/ConfigMap", "one", |map| map["data"]["say"] == "bye").await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["observedGeneration"] == 2).await;
+    world
+        .until("v1/ConfigMap", "one", |map| map["data"]["say"] == "hello")
+        .await;
+    world
+        .edit(GADGET, "one", json!({"spec": {"say": "bye"}}))
+        .await;
+    world
+        .until("v1/ConfigMap", "one", |map| map["data"]["say"] == "bye")
+        .await;
+    world
+        .until(GADGET, "one", |gadget| {
+            gadget["status"]["observedGeneration"] == 2
+        })
+        .await;
 }
 
 #[tokio::test]
@@ -56,14 +83,21 @@ async fn what_somebody_changes_or_deletes_is_put_right() {
     let world = World::new("right").await;
     let _host = world.host(&Scripted::new(echo)).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    let map = world.until("v1/ConfigMap", "one", |map| map["data"]["say"] == "hello").await;
-    world.edit("v1/ConfigMap", "one", json!({"data": {"say": "nonsense"}})).await;
-    world.until("v1/ConfigMap", "one", |map| map["data"]["say"] == "hello").await;
+    let map = world
+        .until("v1/ConfigMap", "one", |map| map["data"]["say"] == "hello")
+        .await;
+    world
+        .edit("v1/ConfigMap", "one", json!({"data": {"say": "nonsense"}}))
+        .await;
+    world
+        .until("v1/ConfigMap", "one", |map| map["data"]["say"] == "hello")
+        .await;
     world.delete("v1/ConfigMap", "one").await;
-    world.until("v1/ConfigMap", "one", |again| {
-        again["data"]["say"] == "hello" && again["metadata"]["uid"] != map["metadata"]["uid"]
-    })
-    .await;
+    world
+        .until("v1/ConfigMap", "one", |again| {
+            again["data"]["say"] == "hello" && again["metadata"]["uid"] != map["metadata"]["uid"]
+        })
+        .await;
 }
 
 #[tokio::test]
@@ -77,7 +111,9 @@ async fn a_child_that_is_no_longer_wanted_goes() {
     world.make("Gadget", "one", json!({})).await;
     world.until("v1/ConfigMap", "b", |map| !map.is_null()).await;
     operator.decides(|_| plan(vec![config_map("a", json!({}))], json!({})));
-    world.edit(GADGET, "one", json!({"spec": {"next": true}})).await;
+    world
+        .edit(GADGET, "one", json!({"spec": {"next": true}}))
+        .await;
     world.until("v1/ConfigMap", "b", |map| map.is_null()).await;
     assert!(!world.json("v1/ConfigMap", "a").await.is_null());
     host.settles().await;
@@ -89,13 +125,41 @@ async fn a_paused_object_is_left_alone_and_says_so() {
     let operator = Scripted::new(echo);
     let _host = world.host(&operator).await;
     world.make("Gadget", "one", json!({"say": "hello"})).await;
-    world.until(GADGET, "one", |gadget| has_condition(gadget, "Synced", "True", "Applied")).await;
-    world.edit(GADGET, "one", json!({"metadata": {"annotations": {"windlass.dev/paused": "true"}}})).await;
-    world.until(GADGET, "one", |gadget| has_condition(gadget, "Synced", "False", "Paused")).await;
+    world
+        .until(GADGET, "one", |gadget| {
+            has_condition(gadget, "Synced", "True", "Applied")
+        })
+        .await;
+    world
+        .edit(
+            GADGET,
+            "one",
+            json!({"metadata": {"annotations": {"windlass.dev/paused": "true"}}}),
+        )
+        .await;
+    world
+        .until(GADGET, "one", |gadget| {
+            has_condition(gadget, "Synced", "False", "Paused")
+        })
+        .await;
     operator.requests();
-    world.edit(GADGET, "one", json!({"spec": {"say": "bye"}})).await;
-    world.until(GADGET, "one", |gadget| gadget["status"]["observedGeneration"] == 2).await;
+    world
+        .edit(GADGET, "one", json!({"spec": {"say": "bye"}}))
+        .await;
+    world
+        .until(GADGET, "one", |gadget| {
+            gadget["status"]["observedGeneration"] == 2
+        })
+        .await;
     assert!(operator.requests().is_empty());
-    world.edit(GADGET, "one", json!({"metadata": {"annotations": {"windlass.dev/paused": null}}})).await;
-    world.until("v1/ConfigMap", "one", |map| map["data"]["say"] == "bye").await;
+    world
+        .edit(
+            GADGET,
+            "one",
+            json!({"metadata": {"annotations": {"windlass.dev/paused": null}}}),
+        )
+        .await;
+    world
+        .until("v1/ConfigMap", "one", |map| map["data"]["say"] == "bye")
+        .await;
 }

@@ -52,8 +52,14 @@ impl World {
         install(&client).await;
         let namespaces = api(&client, None, "v1/Namespace");
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
-        let made = namespaces.create(&PostParams::default(), &parsed(namespace)).await.unwrap();
-        Self { client, namespace: made.metadata.name.unwrap() }
+        let made = namespaces
+            .create(&PostParams::default(), &parsed(namespace))
+            .await
+            .unwrap();
+        Self {
+            client,
+            namespace: made.metadata.name.unwrap(),
+        }
     }
 
     /// Starts a host for this namespace only, with all grants of the operator.
@@ -94,7 +100,8 @@ impl World {
         keeper: Option<LeaseKeeper>,
     ) -> RunningHost {
         let (client, writes) = client().await;
-        let spec = json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace]});
+        let spec =
+            json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace]});
         let spec: PluginSpec = serde_json::from_value(spec).unwrap();
         let outside = Outside {
             cluster: Cluster::new(client),
@@ -104,7 +111,14 @@ impl World {
             entropy: Arc::new(SystemEntropy),
             namespace: self.namespace.clone(),
         };
-        let assembled = assemble(outside, vec![Plugged { plugin: operator.clone(), spec }]).unwrap();
+        let assembled = assemble(
+            outside,
+            vec![Plugged {
+                plugin: operator.clone(),
+                spec,
+            }],
+        )
+        .unwrap();
         let history = assembled.told.history.clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {
@@ -121,7 +135,12 @@ impl World {
             };
             tokio::join!(kept, rounds);
         });
-        RunningHost { writes, history, stop: Some(stop), running }
+        RunningHost {
+            writes,
+            history,
+            stop: Some(stop),
+            running,
+        }
     }
 
     pub(crate) fn api(&self, kind: &str) -> Api<DynamicObject> {
@@ -133,22 +152,37 @@ impl World {
         let object = json!({"apiVersion": "rounds.example.com/v1", "kind": kind,
             "metadata": {"name": name}, "spec": spec});
         let kind = format!("rounds.example.com/v1/{kind}");
-        self.api(&kind).create(&PostParams::default(), &parsed(object)).await.unwrap();
+        self.api(&kind)
+            .create(&PostParams::default(), &parsed(object))
+            .await
+            .unwrap();
     }
 
     /// Makes any object.
     pub(crate) async fn create(&self, kind: &str, object: Value) {
-        self.api(kind).create(&PostParams::default(), &parsed(object)).await.unwrap();
+        self.api(kind)
+            .create(&PostParams::default(), &parsed(object))
+            .await
+            .unwrap();
     }
 
     /// Changes an object as a person would with `kubectl edit`.
     pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) {
-        let params = PatchParams { field_manager: Some("kubectl-edit".into()), ..PatchParams::default() };
-        self.api(kind).patch(name, &params, &Patch::Merge(patch)).await.unwrap();
+        let params = PatchParams {
+            field_manager: Some("kubectl-edit".into()),
+            ..PatchParams::default()
+        };
+        self.api(kind)
+            .patch(name, &params, &Patch::Merge(patch))
+            .await
+            .unwrap();
     }
 
     pub(crate) async fn delete(&self, kind: &str, name: &str) {
-        self.api(kind).delete(name, &Default::default()).await.unwrap();
+        self.api(kind)
+            .delete(name, &Default::default())
+            .await
+            .unwrap();
     }
 
     /// An object as it stands, as JSON; null where there is none.
@@ -158,7 +192,12 @@ impl World {
     }
 
     /// Waits until an object is as wanted, and returns it.
-    pub(crate) async fn until(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until(
+        &self,
+        kind: &str,
+        name: &str,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Value {
         let mut last = Value::Null;
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while tokio::time::Instant::now() < deadline {
@@ -176,7 +215,10 @@ impl RunningHost {
     /// What it wrote since the last call: method and last words of the path. Events are left out.
     pub(crate) fn writes(&self) -> Vec<String> {
         let writes = std::mem::take(&mut *self.writes.lock().unwrap());
-        writes.into_iter().filter(|write| !write.contains(" events/")).collect()
+        writes
+            .into_iter()
+            .filter(|write| !write.contains(" events/"))
+            .collect()
     }
 
     /// Waits until it writes nothing any more, Events included, and forgets what it wrote.
@@ -189,25 +231,44 @@ impl RunningHost {
             if writes.is_empty() {
                 return;
             }
-            assert!(tokio::time::Instant::now() < deadline, "it does not settle: {writes:?}");
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "it does not settle: {writes:?}"
+            );
         }
     }
 
     /// The last rounds of an object.
     pub(crate) fn rounds(&self, kind: &str, name: &str) -> Vec<Round> {
-        self.history.find(kind, None, name).into_iter().flat_map(|explained| explained.rounds).collect()
+        self.history
+            .find(kind, None, name)
+            .into_iter()
+            .flat_map(|explained| explained.rounds)
+            .collect()
     }
 
     /// Waits until a round of an object was as wanted.
-    pub(crate) async fn until_round(&self, kind: &str, name: &str, wanted: impl Fn(&Round) -> bool) -> Round {
+    pub(crate) async fn until_round(
+        &self,
+        kind: &str,
+        name: &str,
+        wanted: impl Fn(&Round) -> bool,
+    ) -> Round {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while tokio::time::Instant::now() < deadline {
-            if let Some(round) = self.rounds(kind, name).into_iter().find(|round| wanted(round)) {
+            if let Some(round) = self
+                .rounds(kind, name)
+                .into_iter()
+                .find(|round| wanted(round))
+            {
                 return round;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("no round of {kind} {name} was as wanted: {:#?}", self.rounds(kind, name));
+        panic!(
+            "no round of {kind} {name} was as wanted: {:#?}",
+            self.rounds(kind, name)
+        );
     }
 
     pub(crate) async fn stop(mut self) {
@@ -221,7 +282,9 @@ pub(crate) fn has_condition(object: &Value, kind: &str, status: &str, reason: &s
     let conditions = object["status"]["conditions"].as_array();
     conditions.is_some_and(|conditions| {
         conditions.iter().any(|condition| {
-            condition["type"] == kind && condition["status"] == status && condition["reason"] == reason
+            condition["type"] == kind
+                && condition["status"] == status
+                && condition["reason"] == reason
         })
     })
 }
@@ -255,41 +318,65 @@ fn cuttable(client: Client, cut: Arc<AtomicBool>) -> Client {
 
 /// A client that notes every request that is not a read.
 async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
-    let path = std::env::var("WINDLASS_TEST_KUBECONFIG")
-        .expect("WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test");
+    let path = std::env::var("WINDLASS_TEST_KUBECONFIG").expect(
+        "WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test",
+    );
     // Two TLS providers may be compiled in; the first to come is as good as any.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let kubeconfig = Kubeconfig::read_from(path).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap();
     let writes: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = writes.clone();
     let note = move |request: http::Request<Body>| {
         if request.method() != http::Method::GET {
             let path = request.uri().path();
-            let last: Vec<_> = path.split('/').skip_while(|step| *step != "namespaces").skip(2).collect();
-            noted.lock().unwrap().push(format!("{} {}", request.method(), last.join("/")));
+            let last: Vec<_> = path
+                .split('/')
+                .skip_while(|step| *step != "namespaces")
+                .skip(2)
+                .collect();
+            noted
+                .lock()
+                .unwrap()
+                .push(format!("{} {}", request.method(), last.join("/")));
         }
         request
     };
     let builder = ClientBuilder::try_from(config).unwrap();
-    (builder.with_layer(&MapRequestLayer::new(note)).build(), writes)
+    (
+        builder.with_layer(&MapRequestLayer::new(note)).build(),
+        writes,
+    )
 }
 
 /// Installs the CRDs and waits until they are served.
 async fn install(client: &Client) {
-    let definitions = api(client, None, "apiextensions.k8s.io/v1/CustomResourceDefinition");
+    let definitions = api(
+        client,
+        None,
+        "apiextensions.k8s.io/v1/CustomResourceDefinition",
+    );
     for crd in crds() {
         let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
         let params = PatchParams::apply("tests").force();
-        definitions.patch(&name, &params, &Patch::Apply(crd)).await.unwrap();
+        definitions
+            .patch(&name, &params, &Patch::Apply(crd))
+            .await
+            .unwrap();
         let served = |crd: Option<&DynamicObject>| {
             let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
             conditions.is_some_and(|list| {
-                list.iter().any(|c| c["type"] == "Established" && c["status"] == "True")
+                list.iter()
+                    .any(|c| c["type"] == "Established" && c["status"] == "True")
             })
         };
         let wait = kube::runtime::wait::await_condition(definitions.clone(), &name, served);
-        tokio::time::timeout(PATIENCE, wait).await.expect("the CRD is not served").unwrap();
+        tokio::time::timeout(PATIENCE, wait)
+            .await
+            .expect("the CRD is not served")
+            .unwrap();
     }
 }
 
