@@ -104,6 +104,7 @@ type status struct {
 	Healthy    bool
 	Problem    string
 	AuditLog   string
+	APIServer  string
 	Components []struct {
 		Name    string
 		Running bool

@@ -177,9 +177,28 @@ func TestAControlPlaneNeedsNoRoot(t *testing.T) {
 	if complaint := h.fails("up", "--name", "plain"); !strings.Contains(complaint, "exists as a control-plane cluster") {
 		t.Errorf("a node was added to a cluster without one: %s", complaint)
 	}
+	h.portTaken()
 	h.run("down", "--name", "plain")
 	h.nothingRuns()
 	compare()
+}
+
+// portTaken stops the API server and listens in its place.
+func (h home) portTaken() {
+	h.t.Helper()
+	address := strings.TrimPrefix(h.status("plain").APIServer, "https://")
+	h.run("stop-component", "--name", "plain", "kube-apiserver")
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	complaint := h.fails("up", "--name", "plain", "--control-plane")
+	if !strings.Contains(complaint, "is taken by another program") || strings.Contains(complaint, "\n") {
+		h.t.Errorf("want one line about the port, got:\n%s", complaint)
+	}
+	listener.Close()
+	h.run("up", "--name", "plain", "--control-plane")
+	h.mustBeHealthy("plain")
 }
 
 const nobody = 65534

@@ -33,11 +33,13 @@ func (h Home) workers(cluster *state.Cluster) []process.Component {
 	return slices.Concat(
 		controlplane.Controllers(cluster, h.Binary),
 		node.Components(cluster, h.Binary),
-		addons.Components(cluster, h.addons()),
+		addons.Components(cluster, h.addons(cluster)),
 	)
 }
 
-func (h Home) addons() addons.Paths { return addons.PathsIn(h.Cache, h.Binary) }
+func (h Home) addons(cluster *state.Cluster) addons.Paths {
+	return addons.PathsIn(cluster.Cache, h.Binary)
+}
 
 // namespacesOf are the cluster's namespaces; a cluster without a node runs in the machine's own.
 func namespacesOf(cluster *state.Cluster) namespace.Set {

@@ -28,37 +28,44 @@ func (h Home) Up(ctx context.Context, name string, kind state.Kind) (*state.Clus
 	if err := state.CheckName(name); err != nil {
 		return nil, err
 	}
-	dir := state.DirOf(h.State, name)
 	if err := h.preflight(kind); err != nil {
 		return nil, err
 	}
-	lock, err := state.LockDir(dir)
-	if err != nil {
-		return nil, err
+	for {
+		cluster, again, err := h.tryUp(ctx, name, kind)
+		if err != nil || !again {
+			return cluster, err
+		}
 	}
-	defer func() { lock.Release() }()
+}
 
-	cluster, err := state.Load(h.State, name)
-	if err == nil && cluster.Kind != kind {
-		return nil, fmt.Errorf("cluster %q exists as a %s cluster: take another --name, or take it down first",
+// tryUp removes a cluster that is of no use and then asks to be called again: with the cluster's folder its lock is
+// gone, and somebody else may be next.
+func (h Home) tryUp(ctx context.Context, name string, kind state.Kind) (cluster *state.Cluster, again bool, err error) {
+	lock, err := state.LockDir(state.DirOf(h.State, name))
+	if err != nil {
+		return nil, false, err
+	}
+	defer lock.Release()
+	cluster, err = state.Load(h.State, name)
+	switch {
+	case errors.Is(err, state.ErrNoCluster):
+		cluster, err = h.makeNew(ctx, name, kind)
+		return cluster, false, err
+	case err != nil:
+		return nil, false, err
+	case cluster.Kind != kind:
+		return nil, false, fmt.Errorf("cluster %q exists as a %s cluster: take another --name, or take it down first",
 			name, cluster.Kind)
+	case usable(cluster):
+		return cluster, false, h.bringUp(ctx, cluster)
 	}
-	if err == nil && usable(cluster) {
-		return cluster, h.bringUp(ctx, cluster)
-	}
-	if err == nil {
-		fmt.Fprintf(h.Progress, "cluster %q is half-made or from before the machine's start: making it again\n", name)
-		if err := h.remove(ctx, cluster); err != nil {
-			return nil, err
-		}
-		lock.Release()
-		if lock, err = state.LockDir(dir); err != nil {
-			return nil, err
-		}
-	} else if !errors.Is(err, state.ErrNoCluster) {
-		return nil, err
-	}
-	cluster, err = h.prepare(name, kind)
+	fmt.Fprintf(h.Progress, "cluster %q is half-made or from before the machine's start: making it again\n", name)
+	return nil, true, h.remove(ctx, cluster)
+}
+
+func (h Home) makeNew(ctx context.Context, name string, kind state.Kind) (*state.Cluster, error) {
+	cluster, err := h.prepare(name, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +88,7 @@ func usable(cluster *state.Cluster) bool {
 func (h Home) prepare(name string, kind state.Kind) (*state.Cluster, error) {
 	cluster := &state.Cluster{
 		Name: name, Kind: kind, Stage: state.Making, Boot: process.Boot(), Created: time.Now().Truncate(time.Second),
-		Dir: state.DirOf(h.State, name),
+		Dir: state.DirOf(h.State, name), Cache: h.Cache,
 	}
 	err := h.stage("certificates, network and control groups", func() error {
 		if err := claim(cluster); err != nil {
@@ -144,7 +151,7 @@ func (h Home) prepareNode(cluster *state.Cluster) error {
 // each node (where the paths of sockets are short enough) what the node keeps.
 func (h Home) shown(cluster *state.Cluster) map[string]string {
 	shown := node.Folders(cluster)
-	for _, dir := range []string{cluster.Dir, machine.RunDir(cluster.Index), filepath.Dir(h.Binary), filepath.Join(h.Cache, "bin")} {
+	for _, dir := range []string{cluster.Dir, machine.RunDir(cluster.Index), filepath.Dir(h.Binary), filepath.Join(cluster.Cache, "bin")} {
 		shown[dir] = dir
 	}
 	return shown
@@ -153,7 +160,7 @@ func (h Home) shown(cluster *state.Cluster) map[string]string {
 // bringUp starts what does not run and waits until all of it works.
 func (h Home) bringUp(ctx context.Context, cluster *state.Cluster) error {
 	if cluster.Kind == state.ControlPlane {
-		return h.stage("etcd and API server", func() error { return start(ctx, cluster, h.components(cluster)...) })
+		return h.bringUpControlPlane(ctx, cluster)
 	}
 	// Importing waits for the disk and the API server for the processor.
 	group, together := errgroup.WithContext(ctx)
@@ -166,11 +173,11 @@ func (h Home) bringUp(ctx context.Context, cluster *state.Cluster) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if !h.addons().HasDNS() {
-		fmt.Fprintf(h.Progress, "         no %s: names do not resolve in Pods\n", h.addons().CoreDNS)
+	if !h.addons(cluster).HasDNS() {
+		fmt.Fprintf(h.Progress, "         no %s: names do not resolve in Pods\n", h.addons(cluster).CoreDNS)
 	}
 	return h.stage("controllers, node and add-ons", func() error {
-		if err := addons.Apply(ctx, cluster, h.addons()); err != nil {
+		if err := addons.Apply(ctx, cluster, h.addons(cluster)); err != nil {
 			return err
 		}
 		return start(ctx, cluster, h.workers(cluster)...)

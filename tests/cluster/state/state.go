@@ -34,12 +34,14 @@ const (
 
 // Cluster is the record of one cluster. Dir is not stored: it is where the record was found.
 type Cluster struct {
-	Name      string              `json:"name"`
-	Kind      Kind                `json:"kind"`
-	Stage     Stage               `json:"stage"`
-	Index     int                 `json:"index"`
-	Boot      string              `json:"boot"`
-	Created   time.Time           `json:"created"`
+	Name    string    `json:"name"`
+	Kind    Kind      `json:"kind"`
+	Stage   Stage     `json:"stage"`
+	Index   int       `json:"index"`
+	Boot    string    `json:"boot"`
+	Created time.Time `json:"created"`
+	// Cache is the folder whose bin/ the cluster's processes see.
+	Cache     string              `json:"cache"`
 	Addresses addresses.Addresses `json:"addresses"`
 
 	Dir string `json:"-"`
