@@ -1,4 +1,6 @@
 //! The kind `RedisCluster`: its schema, and that it is not run yet.
+// The schema derive repeats each struct in a place of its own.
+#![allow(unreachable_pub)]
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
@@ -9,13 +11,14 @@ use windlass_sdk::{Conditions, Context, Controller, Error, Plan};
 use crate::spec::{Autoscaling, Backup, Monitoring, Persistence, Resources, Sentinel, one};
 use crate::status::{HostNotes, Phase};
 
-/// A sharded Redis: several primaries, each with its replicas. Not run yet.
+/// What a RedisCluster should be.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[kube(
     group = "redis.example.com",
     version = "v1",
     kind = "RedisCluster",
+    doc = "A sharded Redis: several primaries, each with its replicas. Not run yet.",
     plural = "redisclusters",
     singular = "rediscluster",
     shortname = "rdc",

@@ -295,3 +295,244 @@ fn stranded(primary: &Primary, loss: Loss, waited: u64) -> State {
          {FORCE_PRIMARY}: POD"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::decide::{Command, State};
+    use crate::observe::{Server, Stance};
+    use crate::testing::{HISTORY, MASTER, NOW, R0, R1, Scene, ip, target};
+
+    /// Each way in which a primary is certainly lost.
+    fn losses() -> Vec<(&'static str, Box<dyn Fn(&mut Scene)>)> {
+        vec![
+            ("its Pod is being deleted", Box::new(|scene| scene.pod(MASTER).terminating = true)),
+            ("its Pod is gone", Box::new(|scene| _ = scene.view.pods.remove(MASTER))),
+            ("its Pod was replaced", Box::new(|scene| scene.pod(MASTER).uid = "another".into())),
+            ("its Redis was restarted", Box::new(|scene| scene.restart(MASTER, 3))),
+            ("its Redis was restarted empty", Box::new(|scene| scene.restart(MASTER, 0))),
+            (
+                "it is silent for long",
+                Box::new(|scene| {
+                    scene.silence(NOW - 7_000);
+                    scene.view.record.missed_since = Some(NOW - 7_000);
+                }),
+            ),
+        ]
+    }
+
+    #[test]
+    fn a_lost_primary_is_followed_by_a_replica_in_sync() {
+        for (name, lose) in losses() {
+            let mut scene = Scene::healthy();
+            scene.server(R1).offset = 120;
+            lose(&mut scene);
+            let decision = scene.decide();
+            assert_eq!(decision.primary(), R1, "{name}");
+            assert_eq!(decision.record.epoch, 2, "{name}");
+            assert_eq!(decision.in_sync(), [R0], "{name}");
+            assert!(decision.orders(&Command::Open(target(R1), 1)), "{name}");
+            assert!(decision.orders(&Command::Follow(target(R0), ip(R1))), "{name}");
+            assert_eq!(decision.state, State::Opening, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_a_primary_that_may_still_run_is_fenced() {
+        for (name, lose) in losses() {
+            let mut scene = Scene::healthy();
+            lose(&mut scene);
+            let fenced = scene.decide().orders(&Command::Fence(MASTER.into()));
+            let may_run = name.contains("deleted") || name.contains("silent");
+            assert_eq!(fenced, may_run, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_primary_is_not_lost_at_the_first_miss() {
+        let mut scene = Scene::healthy();
+        scene.silence(NOW);
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), MASTER);
+        assert_eq!(decision.record.missed_since, Some(NOW));
+        assert!(matches!(decision.state, State::Doubtful(_)));
+        assert!(decision.commands.is_empty());
+    }
+
+    #[test]
+    fn silence_counts_only_when_this_host_itself_looked_thrice() {
+        let mut scene = Scene::healthy();
+        scene.silence(NOW - 3_000);
+        scene.view.record.missed_since = Some(NOW - 20_000);
+        assert_eq!(scene.decide().primary(), MASTER);
+    }
+
+    #[test]
+    fn a_note_that_nobody_continued_is_void() {
+        let mut scene = Scene::healthy();
+        scene.silence(NOW - 5_000);
+        scene.view.record.missed_since = Some(NOW - 40_000);
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), MASTER);
+        assert_eq!(decision.record.missed_since, Some(NOW));
+    }
+
+    #[test]
+    fn a_long_silence_is_not_noted_anew() {
+        let mut scene = Scene::healthy();
+        scene.silence(NOW - 300_000);
+        scene.view.record.missed_since = Some(NOW - 300_000);
+        scene.view.record.in_sync.clear();
+        assert_eq!(scene.decide().record.missed_since, Some(NOW - 300_000));
+    }
+
+    #[test]
+    fn a_replica_that_hears_from_the_primary_is_a_witness() {
+        let mut scene = Scene::healthy();
+        scene.pod(MASTER).server = Server::Silent(NOW - 60_000);
+        scene.view.record.missed_since = Some(NOW - 60_000);
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), MASTER);
+        assert!(matches!(decision.state, State::Doubtful(_)));
+    }
+
+    #[test]
+    fn a_link_that_is_up_is_no_witness_when_nothing_comes_over_it() {
+        let mut scene = Scene::healthy();
+        scene.pod(MASTER).server = Server::Silent(NOW - 8_000);
+        scene.view.record.missed_since = Some(NOW - 8_000);
+        for pod in [R0, R1] {
+            scene.server(pod).stance = Stance::Follows {
+                host: ip(MASTER),
+                linked: true,
+                last_heard: Some(8),
+                copying: false,
+            };
+        }
+        assert_ne!(scene.decide().primary(), MASTER);
+    }
+
+    #[test]
+    fn a_longer_patience_is_kept() {
+        let mut scene = Scene::healthy();
+        scene.spec.sentinel = serde_json::from_str(r#"{"downAfterMilliseconds": 20000}"#).unwrap();
+        scene.silence(NOW - 15_000);
+        scene.view.record.missed_since = Some(NOW - 15_000);
+        assert_eq!(scene.decide().primary(), MASTER);
+    }
+
+    #[test]
+    fn who_may_not_be_promoted_is_not() {
+        let cases: [(&str, fn(&mut Scene)); 7] = [
+            ("was restarted", |scene| scene.restart(R1, 3)),
+            ("never wants to be", |scene| scene.server(R1).priority = 0),
+            ("loads its data", |scene| scene.server(R1).loading = true),
+            ("has another history", |scene| scene.server(R1).replid = "other".into()),
+            ("is being deleted", |scene| scene.pod(R1).terminating = true),
+            ("does not answer", |scene| scene.pod(R1).server = Server::Silent(NOW)),
+            ("was not in sync", |scene| scene.view.record.in_sync.retain(|it| it.pod != R1)),
+        ];
+        for (name, spoil) in cases {
+            let mut scene = Scene::healthy();
+            scene.pod(MASTER).terminating = true;
+            scene.server(R1).offset = 500;
+            spoil(&mut scene);
+            assert_eq!(scene.decide().primary(), R0, "a replica that {name}");
+        }
+    }
+
+    #[test]
+    fn priority_comes_before_offset() {
+        let mut scene = Scene::healthy();
+        scene.pod(MASTER).terminating = true;
+        scene.server(R0).priority = 10;
+        scene.server(R1).offset = 500;
+        assert_eq!(scene.decide().primary(), R0);
+    }
+
+    #[test]
+    fn a_replica_that_already_has_the_new_history_comes_first() {
+        // The primary was opened, fed R0, and died before the record learnt its new history.
+        let mut scene = Scene::healthy();
+        scene.pod(MASTER).terminating = true;
+        scene.server(R0).replid = "history-2".into();
+        scene.server(R0).replid2 = HISTORY.into();
+        scene.server(R1).offset = 500;
+        assert_eq!(scene.decide().primary(), R0);
+    }
+
+    /// All Pods were killed at once.
+    fn all_restarted(keys_of_primary: u64) -> Scene {
+        let mut scene = Scene::healthy();
+        scene.restart(MASTER, keys_of_primary);
+        scene.restart(R0, 3);
+        scene.restart(R1, 3);
+        scene
+    }
+
+    #[test]
+    fn after_a_restart_of_all_the_old_primary_is_reopened() {
+        let decision = all_restarted(3).decide();
+        assert_eq!(decision.primary(), MASTER);
+        assert_eq!(decision.record.epoch, 2);
+        assert!(decision.in_sync().is_empty());
+        let opened = decision.commands.iter().any(|it| matches!(it, Command::Open(to, 0) if to.pod == MASTER));
+        assert!(opened);
+    }
+
+    #[test]
+    fn an_emptied_primary_is_never_reopened() {
+        let decision = all_restarted(0).decide();
+        assert_eq!(decision.record.epoch, 1);
+        assert!(matches!(decision.state, State::Waiting(_)));
+        assert!(!decision.commands.iter().any(|it| matches!(it, Command::Open(..))));
+    }
+
+    #[test]
+    fn an_emptied_primary_is_not_reopened_while_a_replica_does_not_answer() {
+        let mut scene = Scene::healthy();
+        scene.restart(MASTER, 0);
+        for pod in [R0, R1] {
+            scene.pod(pod).server = Server::Unasked;
+            scene.pod(pod).running_since = None;
+        }
+        assert!(matches!(scene.decide().state, State::Waiting(_)));
+    }
+
+    #[test]
+    fn after_a_minute_without_the_old_primary_another_with_data_takes_over() {
+        let mut scene = all_restarted(0);
+        scene.view.record.missed_since = Some(NOW - 60_000);
+        scene.restart(R1, 9);
+        assert_eq!(scene.decide().primary(), R1);
+    }
+
+    #[test]
+    fn replicas_that_may_answer_are_waited_for() {
+        let mut scene = Scene::healthy();
+        scene.restart(MASTER, 3);
+        for pod in [R0, R1] {
+            scene.pod(pod).server = Server::Silent(NOW);
+        }
+        assert!(matches!(scene.decide().state, State::Waiting(_)));
+        scene.view.record.missed_since = Some(NOW - 10_000);
+        assert_eq!(scene.decide().record.epoch, 2);
+    }
+
+    #[test]
+    fn without_anybody_a_person_is_asked_and_followed_once() {
+        let mut scene = Scene::healthy();
+        scene.view.pods.remove(MASTER);
+        scene.view.record.in_sync.clear();
+        scene.view.record.missed_since = Some(NOW - 60_000);
+        let State::Stuck(text) = scene.decide().state else { panic!("not stuck") };
+        assert!(text.contains("redis.example.com/force-primary"), "{text}");
+
+        scene.view.force = Some(R0.into());
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), R0);
+        assert_eq!(decision.record.forced.as_deref(), Some(R0));
+
+        scene.view.record.forced = Some(R0.into());
+        assert_eq!(scene.decide().primary(), MASTER);
+    }
+}

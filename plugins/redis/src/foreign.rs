@@ -55,3 +55,58 @@ fn seen<'v>(view: &'v View, primary: &Primary) -> Option<(&'v PodView, &'v Serve
     let mut others = view.others(&pod.name).filter_map(PodView::answering);
     others.all(|other| other.follows(ip)).then_some((pod, pod.staying()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::decide::{Command, State};
+    use crate::testing::{HISTORY, MASTER, NOW, R0, R1, Scene};
+
+    /// Somebody made R0 the primary, and everybody follows it.
+    fn by_hand() -> Scene {
+        let mut scene = Scene::healthy();
+        scene.lead(R0);
+        scene.server(R0).replid = "history-2".into();
+        scene.server(R0).replid2 = HISTORY.into();
+        scene.link(MASTER, R0);
+        scene.link(R1, R0);
+        scene
+    }
+
+    #[test]
+    fn a_foreign_primary_is_adopted_at_the_second_look() {
+        let mut scene = by_hand();
+        let first = scene.decide();
+        assert_eq!(first.primary(), MASTER);
+        assert!(matches!(first.state, State::Doubtful(_)));
+        assert!(!first.commands.iter().any(|it| matches!(it, Command::Open(..) | Command::Follow(..))));
+
+        scene.view.record = first.record;
+        scene.view.now = NOW + 2_000;
+        let second = scene.decide();
+        assert_eq!(second.primary(), R0);
+        assert_eq!(second.record.epoch, 2);
+    }
+
+    #[test]
+    fn a_foreign_primary_that_not_everybody_follows_is_not_adopted() {
+        let mut scene = by_hand();
+        scene.link(R1, MASTER);
+        let decision = scene.decide();
+        assert_eq!(decision.record.foreign, None);
+        assert_eq!(decision.primary(), MASTER);
+    }
+
+    #[test]
+    fn a_primary_of_an_older_epoch_is_never_adopted() {
+        let mut scene = by_hand();
+        scene.server(R0).replid2 = "history-0".into();
+        assert_eq!(scene.decide().record.foreign, None);
+    }
+
+    #[test]
+    fn the_recorded_primary_that_still_serves_is_no_follower() {
+        let mut scene = by_hand();
+        scene.lead(MASTER);
+        assert_eq!(scene.decide().record.foreign, None);
+    }
+}

@@ -97,3 +97,93 @@ fn unmarked(pod: &str) -> String {
          to keep by the annotation {FORCE_PRIMARY}: POD"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::decide::{Command, State};
+    use crate::observe::Server;
+    use crate::testing::{MASTER, NOW, R0, R1, Scene, target};
+
+    #[test]
+    fn the_first_pod_of_a_new_redis_is_the_primary() {
+        let mut scene = Scene::new();
+        scene.pod(R1).server = Server::Unasked;
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), MASTER);
+        assert_eq!(decision.record.epoch, 1);
+        assert_eq!(decision.record.boots_with_aof, Some(true));
+        assert!(decision.orders(&Command::Open(target(MASTER), 0)));
+    }
+
+    #[test]
+    fn the_first_pod_is_waited_for() {
+        let mut scene = Scene::new();
+        scene.pod(MASTER).server = Server::Silent(NOW);
+        let decision = scene.decide();
+        assert!(matches!(decision.state, State::Forming(_)));
+        assert!(decision.commands.is_empty());
+    }
+
+    #[test]
+    fn data_of_unknown_age_needs_a_person() {
+        let mut scene = Scene::new();
+        scene.server(R1).keys = 5;
+        let decision = scene.decide();
+        assert!(matches!(decision.state, State::Stuck(_)));
+        assert_eq!(decision.record.primary, None);
+
+        scene.view.force = Some(R1.into());
+        assert_eq!(scene.decide().primary(), R1);
+    }
+
+    #[test]
+    fn an_older_volume_is_read_before_anybody_is_opened() {
+        let mut scene = Scene::new();
+        scene.view.volumes.get_mut(R1).unwrap().created = 500;
+        scene.pod(R1).server = Server::Silent(NOW);
+        assert!(matches!(scene.decide().state, State::Forming(_)));
+
+        let volume = scene.view.volumes.remove(R1).unwrap();
+        scene.view.volumes.insert("my-redis-replica-7".into(), volume);
+        assert!(matches!(scene.decide().state, State::Stuck(_)));
+    }
+
+    /// Volumes were kept: R0 became the primary last, in epoch 4.
+    fn kept() -> Scene {
+        let mut scene = Scene::new();
+        for (pod, epoch) in [(MASTER, 3), (R0, 4)] {
+            let volume = scene.view.volumes.get_mut(pod).unwrap();
+            (volume.created, volume.epoch, volume.aof) = (500, Some(epoch), Some(false));
+        }
+        for pod in [MASTER, R0] {
+            scene.server(pod).keys = 3;
+        }
+        scene
+    }
+
+    #[test]
+    fn the_last_primary_of_kept_volumes_is_the_primary_again() {
+        let decision = kept().decide();
+        assert_eq!(decision.primary(), R0);
+        assert_eq!(decision.record.epoch, 5);
+        assert_eq!(decision.record.boots_with_aof, Some(false));
+    }
+
+    #[test]
+    fn the_last_primary_is_waited_for() {
+        let mut scene = kept();
+        scene.server(R0).loading = true;
+        assert!(matches!(scene.decide().state, State::Forming(_)));
+    }
+
+    #[test]
+    fn a_last_primary_that_is_left_out_or_empty_needs_a_person() {
+        let mut scene = kept();
+        scene.spec.replicas = 0;
+        assert!(matches!(scene.decide().state, State::Stuck(_)));
+
+        let mut scene = kept();
+        scene.server(R0).keys = 0;
+        assert!(matches!(scene.decide().state, State::Stuck(_)));
+    }
+}

@@ -56,3 +56,52 @@ fn grow(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::decide::Command;
+    use crate::observe::Aof;
+    use crate::testing::{MASTER, R0, R1, Scene, target};
+
+    #[test]
+    fn a_setting_is_changed_only_where_it_differs() {
+        let mut scene = Scene::healthy();
+        scene.server(R1).settings.insert("save".into(), "1 1".into());
+        let set = Command::Set(target(R1), "save".into(), "900 1".into());
+        assert_eq!(scene.decide().commands, [set]);
+    }
+
+    #[test]
+    fn pods_boot_with_the_log_only_once_each_has_a_complete_one() {
+        let mut scene = Scene::healthy();
+        scene.view.record.boots_with_aof = Some(false);
+        for (pod, aof) in [(MASTER, Aof::On), (R0, Aof::Starting), (R1, Aof::Off)] {
+            scene.server(pod).aof = aof;
+        }
+        let decision = scene.decide();
+        assert_eq!(decision.record.boots_with_aof, Some(false));
+        assert!(decision.orders(&Command::SwitchAof(target(R1), true)));
+        assert!(!decision.orders(&Command::SwitchAof(target(R0), true)));
+
+        for pod in [R0, R1] {
+            scene.server(pod).aof = Aof::On;
+        }
+        assert_eq!(scene.decide().record.boots_with_aof, Some(true));
+    }
+
+    #[test]
+    fn volumes_only_grow() {
+        for (size, grows) in [("20Gi", true), ("10Gi", false), ("5Gi", false)] {
+            let mut scene = Scene::healthy();
+            for volume in scene.view.volumes.values_mut() {
+                let claim = r#"{"spec": {"resources": {"requests": {"storage": "10Gi"}}}}"#;
+                volume.claim = serde_json::from_str(
+                    &claim.replacen('{', r#"{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {}, "#, 1),
+                )
+                .unwrap();
+            }
+            scene.spec.persistence.size = serde_json::from_value(size.into()).unwrap();
+            assert_eq!(scene.decide().orders(&Command::Grow(R0.into())), grows, "{size}");
+        }
+    }
+}

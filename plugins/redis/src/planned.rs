@@ -198,3 +198,174 @@ fn replace(pod: &str, decision: &mut Decision) {
     decision.note("PodReplaced", format!("replacing {pod}: it was made from an older template"));
     decision.commands.push(Command::Replace(pod.to_owned()));
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::decide::{Command, State};
+    use crate::observe::Server;
+    use crate::testing::{HISTORY, MASTER, NOW, R0, R1, Scene, ip, target};
+
+    fn replaces(scene: &Scene) -> Vec<String> {
+        let decision = scene.decide();
+        let replaced = decision.commands.into_iter().filter_map(|it| match it {
+            Command::Replace(pod) => Some(pod),
+            _ => None,
+        });
+        replaced.collect()
+    }
+
+    fn outdated() -> Scene {
+        let mut scene = Scene::healthy();
+        for pod in [MASTER, R0, R1] {
+            scene.pod(pod).outdated = true;
+        }
+        scene
+    }
+
+    #[test]
+    fn replicas_are_replaced_first_one_at_a_time_and_the_highest_first() {
+        let mut scene = outdated();
+        assert_eq!(replaces(&scene), [R1]);
+        scene.pod(R1).terminating = true;
+        assert!(replaces(&scene).is_empty());
+        scene.pod(R1).terminating = false;
+        scene.pod(R1).outdated = false;
+        scene.unlink(R1, MASTER, 9);
+        assert!(replaces(&scene).is_empty(), "before the last one caught up");
+        scene.link(R1, MASTER);
+        assert_eq!(replaces(&scene), [R0]);
+    }
+
+    #[test]
+    fn the_primary_hands_over_before_it_is_replaced() {
+        let mut scene = outdated();
+        scene.pod(R0).outdated = false;
+        scene.pod(R1).outdated = false;
+        scene.server(R1).offset = 500;
+        let decision = scene.decide();
+        let planned = decision.record.planned.clone().unwrap();
+        assert_eq!((planned.to.as_str(), planned.again_after), (R1, None));
+        assert_eq!(decision.primary(), MASTER, "only when the target is seen");
+        assert!(decision.orders(&Command::HandOver(target(MASTER), ip(R1))));
+        assert!(decision.orders(&Command::Guard(target(R1), 0)));
+        assert!(!decision.orders(&Command::Replace(MASTER.into())));
+    }
+
+    /// The primary is handing over to R1.
+    fn moving() -> Scene {
+        let mut scene = outdated();
+        scene.pod(R0).outdated = false;
+        scene.pod(R1).outdated = false;
+        scene.view.record = scene.decide().record;
+        scene.view.record.planned.as_mut().unwrap().to = R1.into();
+        scene
+    }
+
+    #[test]
+    fn while_the_primary_hands_over_nothing_else_is_done() {
+        let scene = moving();
+        let decision = scene.decide();
+        assert_eq!(decision.state, State::Moving(R1.into()));
+        assert_eq!(decision.record, scene.view.record);
+        assert!(decision.commands.is_empty(), "{:?}", decision.commands);
+    }
+
+    #[test]
+    fn the_target_is_recorded_when_its_history_begins_where_the_old_one_ends() {
+        let mut scene = moving();
+        scene.lead(R1);
+        scene.server(R1).replid = "history-2".into();
+        scene.server(R1).replid2 = "history-0".into();
+        assert_eq!(scene.decide().primary(), MASTER);
+        scene.server(R1).replid2 = HISTORY.into();
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), R1);
+        assert_eq!(decision.record.epoch, 2);
+        assert_eq!(decision.record.planned, None);
+    }
+
+    #[test]
+    fn a_target_that_took_over_is_recorded_though_the_old_primary_died() {
+        let mut scene = moving();
+        scene.lead(R1);
+        scene.server(R1).replid2 = HISTORY.into();
+        scene.view.pods.remove(MASTER);
+        assert_eq!(scene.decide().primary(), R1);
+    }
+
+    #[test]
+    fn at_the_deadline_the_move_is_given_up_and_tried_again_later() {
+        let mut scene = moving();
+        scene.view.now += 10_000;
+        scene.server(MASTER).handing_over = true;
+        let decision = scene.decide();
+        assert!(decision.orders(&Command::AbandonHandOver(target(MASTER))));
+        let again = decision.record.planned.as_ref().unwrap().again_after.unwrap();
+
+        scene.view.record = decision.record;
+        scene.server(MASTER).handing_over = false;
+        let waits = |scene: &Scene| {
+            !scene.decide().commands.iter().any(|it| matches!(it, Command::HandOver(..)))
+        };
+        assert!(waits(&scene));
+        scene.view.now = again;
+        assert!(!waits(&scene));
+    }
+
+    #[test]
+    fn a_primary_that_is_lost_during_a_move_is_followed_as_ever() {
+        let mut scene = moving();
+        scene.pod(MASTER).terminating = true;
+        let decision = scene.decide();
+        assert_ne!(decision.primary(), MASTER);
+        assert_eq!(decision.record.planned, None);
+    }
+
+    #[test]
+    fn a_primary_that_leaves_with_the_scale_in_hands_over_to_one_that_stays() {
+        let mut scene = Scene::healthy();
+        scene.spec.replicas = 1;
+        let settings = scene.view.record.primary.as_mut().unwrap();
+        settings.pod = R1.into();
+        settings.uid = scene.view.pods[R1].uid.clone();
+        settings.run_id = crate::testing::run_id(R1);
+        scene.lead(R1);
+        scene.link(MASTER, R1);
+        scene.link(R0, R1);
+        scene.view.record.in_sync =
+            vec![crate::testing::member(MASTER), crate::testing::member(R0)];
+        let decision = scene.decide();
+        let planned = decision.record.planned.unwrap();
+        assert!([MASTER, R0].contains(&planned.to.as_str()));
+    }
+
+    #[test]
+    fn a_primary_whose_disk_fails_hands_over() {
+        let mut scene = Scene::healthy();
+        scene.server(MASTER).disk_trouble = Some("it cannot write its append-only file".into());
+        assert!(scene.decide().record.planned.is_some());
+    }
+
+    #[test]
+    fn broken_outdated_pods_are_replaced_at_once() {
+        let mut scene = outdated();
+        for pod in [R0, R1] {
+            scene.pod(pod).ready = false;
+            scene.pod(pod).server = Server::Unasked;
+        }
+        scene.server(MASTER).feeds.clear();
+        assert_eq!(replaces(&scene), [R0, R1]);
+    }
+
+    #[test]
+    fn a_redis_without_replicas_is_replaced_where_it_stands() {
+        let mut scene = Scene::healthy();
+        scene.spec.replicas = 0;
+        scene.view.pods.retain(|name, _| name == MASTER);
+        scene.view.record.in_sync.clear();
+        scene.server(MASTER).feeds.clear();
+        scene.server(MASTER).settings.insert("min-replicas-to-write".into(), "0".into());
+        scene.pod(MASTER).outdated = true;
+        assert_eq!(replaces(&scene), [MASTER]);
+    }
+}

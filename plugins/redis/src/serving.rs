@@ -166,3 +166,179 @@ fn replace_frozen(view: &View, primary: &Primary, server: &ServerView, decision:
         decision.commands.push(Command::Replace(pod.name.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::MIN_REPLICAS;
+    use crate::decide::{Command, State};
+    use crate::names::Role;
+    use crate::observe::{Server, Stance};
+    use crate::testing::{MASTER, NOW, R0, R1, Scene, ip, member, target};
+
+    #[test]
+    fn a_healthy_redis_needs_nothing() {
+        let scene = Scene::healthy();
+        let decision = scene.decide();
+        assert_eq!(decision.state, State::Serving);
+        assert_eq!(decision.record, scene.view.record);
+        assert_eq!(decision.commands, []);
+        assert_eq!(decision.notes, []);
+        assert_eq!(decision.pending, None);
+    }
+
+    #[test]
+    fn the_last_replica_lost_frees_the_primary_and_leaves_nobody_to_promote() {
+        let mut scene = Scene::healthy();
+        scene.unlink(R0, MASTER, 9);
+        scene.unlink(R1, MASTER, 9);
+        let decision = scene.decide();
+        assert!(decision.in_sync().is_empty());
+        assert!(decision.orders(&Command::Guard(target(MASTER), 0)));
+    }
+
+    #[test]
+    fn the_first_replica_regained_binds_the_primary_before_it_counts() {
+        let mut scene = Scene::healthy();
+        scene.view.record.in_sync.clear();
+        scene.server(MASTER).settings.insert(MIN_REPLICAS.into(), "0".into());
+        let decision = scene.decide();
+        assert!(decision.in_sync().is_empty());
+        assert!(decision.orders(&Command::Guard(target(MASTER), 1)));
+
+        scene.server(MASTER).settings.insert(MIN_REPLICAS.into(), "1".into());
+        let decision = scene.decide();
+        assert_eq!(decision.in_sync(), [R0, R1]);
+        assert!(decision.commands.is_empty());
+    }
+
+    #[test]
+    fn who_does_not_follow_closely_is_not_in_sync() {
+        let cases: [(&str, fn(&mut Scene)); 6] = [
+            ("its link is down", |scene| scene.unlink(R1, MASTER, 1)),
+            ("it has another history", |scene| scene.server(R1).replid = "other".into()),
+            ("it receives a copy", |scene| {
+                scene.server(R1).stance = Stance::Follows {
+                    host: ip(MASTER),
+                    linked: true,
+                    last_heard: Some(0),
+                    copying: true,
+                };
+            }),
+            ("the primary does not hear from it", |scene| {
+                scene.server(MASTER).feeds.get_mut(&ip(R1)).unwrap().lag = 4;
+            }),
+            ("the primary does not know it", |scene| {
+                scene.server(MASTER).feeds.remove(&ip(R1));
+            }),
+            ("it is being deleted", |scene| scene.pod(R1).terminating = true),
+        ];
+        for (name, spoil) in cases {
+            let mut scene = Scene::healthy();
+            spoil(&mut scene);
+            assert_eq!(scene.decide().in_sync(), [R0], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_replica_that_only_the_operator_does_not_reach_stays_in_sync() {
+        let mut scene = Scene::healthy();
+        scene.pod(R1).server = Server::Silent(NOW - 120_000);
+        let decision = scene.decide();
+        assert_eq!(decision.in_sync(), [R0, R1]);
+        assert!(decision.commands.is_empty());
+    }
+
+    #[test]
+    fn replicas_of_a_new_primary_get_a_moment_to_link_up() {
+        let mut scene = Scene::healthy();
+        scene.view.record.primary.as_mut().unwrap().since = NOW - 1_000;
+        scene.server(MASTER).replid = "history-2".into();
+        for pod in [R0, R1] {
+            scene.unlink(pod, MASTER, 1);
+        }
+        let decision = scene.decide();
+        assert_eq!(decision.in_sync(), [R0, R1]);
+        assert_eq!(decision.record.primary.as_ref().unwrap().replid, "history-1");
+
+        scene.view.now += 5_000;
+        let decision = scene.decide();
+        assert!(decision.in_sync().is_empty());
+        assert_eq!(decision.record.primary.unwrap().replid, "history-2");
+    }
+
+    #[test]
+    fn strays_are_pointed_at_the_primary() {
+        let mut scene = Scene::healthy();
+        scene.restart(R0, 0);
+        scene.server(R1).stance = Stance::Primary;
+        let decision = scene.decide();
+        let follows = |pod: &str| {
+            decision.commands.iter().any(
+                |it| matches!(it, Command::Follow(to, at) if to.pod == pod && *at == ip(MASTER)),
+            )
+        };
+        assert!(follows(R0) && follows(R1));
+        assert_eq!(decision.primary(), MASTER);
+    }
+
+    #[test]
+    fn the_label_goes_only_on_a_primary_that_takes_writes() {
+        let mut scene = Scene::healthy();
+        scene.pod(MASTER).role = None;
+        let label = Command::Label(MASTER.into(), Role::Primary);
+        assert!(scene.decide().orders(&label));
+
+        scene.server(MASTER).stance = Stance::Follows {
+            host: "127.0.0.1".into(),
+            linked: false,
+            last_heard: None,
+            copying: false,
+        };
+        let decision = scene.decide();
+        assert!(!decision.orders(&label));
+        assert!(decision.orders(&Command::Open(target(MASTER), 1)));
+    }
+
+    #[test]
+    fn labels_of_pods_that_end_are_left_alone() {
+        let mut scene = Scene::healthy();
+        scene.pod(R1).terminating = true;
+        scene.pod(R1).role = Some(Role::Primary);
+        let labels = |it: &Command| matches!(it, Command::Label(pod, _) if pod == R1);
+        assert!(!scene.decide().commands.iter().any(labels));
+    }
+
+    #[test]
+    fn the_volume_of_the_primary_says_its_epoch() {
+        let mut scene = Scene::healthy();
+        scene.view.record.epoch = 7;
+        let mark = Command::Mark { pod: MASTER.into(), epoch: 7, aof: true };
+        assert!(scene.decide().orders(&mark));
+    }
+
+    #[test]
+    fn a_frozen_replica_is_replaced_after_a_minute() {
+        let mut scene = Scene::healthy();
+        scene.unlink(R1, MASTER, 99);
+        scene.pod(R1).server = Server::Silent(NOW - 59_000);
+        assert!(!scene.decide().orders(&Command::Replace(R1.into())));
+        scene.pod(R1).server = Server::Silent(NOW - 60_000);
+        assert!(scene.decide().orders(&Command::Replace(R1.into())));
+    }
+
+    #[test]
+    fn a_primary_that_answers_again_is_no_longer_missed() {
+        let mut scene = Scene::healthy();
+        scene.view.record.missed_since = Some(NOW - 4_000);
+        assert_eq!(scene.decide().record.missed_since, None);
+    }
+
+    #[test]
+    fn a_restarted_replica_is_another_member() {
+        let mut scene = Scene::healthy();
+        scene.server(R1).run_id = "my-redis-replica-1-run-2".into();
+        let members = scene.decide().record.in_sync;
+        assert!(members.contains(&member(R0)) && !members.contains(&member(R1)));
+        assert_eq!(members.len(), 2);
+    }
+}

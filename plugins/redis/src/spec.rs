@@ -1,6 +1,8 @@
 //! What a user writes: the kind `Redis`.
 //!
 //! The CRD in `crds/` is generated from these types; the comments are what `kubectl explain redis.spec` shows.
+// The schema derive repeats each struct in a place of its own.
+#![allow(unreachable_pub)]
 
 use std::collections::BTreeMap;
 
@@ -12,13 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::status::RedisStatus;
 
-/// A Redis with one primary and its replicas, kept writable through failures.
+/// What a Redis should be.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[kube(
     group = "redis.example.com",
     version = "v1",
     kind = "Redis",
+    doc = "A Redis with one primary and its replicas, kept writable through failures.",
     plural = "redis",
     singular = "redis",
     shortname = "rd",

@@ -126,11 +126,13 @@ impl Harness {
         self
     }
 
-    /// An object in a form that no typed object has, such as a Secret as a plugin sees it.
+    /// Objects as JSON, such as Secrets as a plugin sees them.
     #[must_use]
-    pub fn raw(mut self, object: Value) -> Self {
-        let key = (text(&object["apiVersion"]), text(&object["kind"]));
-        self.objects.entry(key).or_default().push(object);
+    pub fn typeless(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
+        for object in objects {
+            let key = (text(&object["apiVersion"]), text(&object["kind"]));
+            self.objects.entry(key).or_default().push(object);
+        }
         self
     }
 

@@ -2,11 +2,11 @@
 //!
 //! They follow from the spec and the record as it was received, never from what the same round decides.
 
-mod config_map;
-mod pod_disruption_budget;
-mod secret;
-mod service;
-mod stateful_set;
+pub mod config_map;
+pub mod pod_disruption_budget;
+pub mod secret;
+pub mod service;
+pub mod stateful_set;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};

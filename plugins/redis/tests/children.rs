@@ -1,0 +1,20 @@
+//! Children as they are rendered. `UPDATE_GOLDEN=1 cargo test` writes the files anew.
+
+mod golden {
+    pub(crate) mod helper;
+}
+mod world;
+
+use world::World;
+
+#[test]
+fn the_children_of_the_sample_are_as_reviewed() {
+    let world = World::running();
+    for ((kind, name), child) in &world.children {
+        let mut child = child.clone();
+        if let Some(fields) = child.as_object_mut() {
+            fields.remove("status");
+        }
+        golden::helper::check(&format!("{name}.{}.yaml", kind.to_lowercase()), &child);
+    }
+}
