@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"fmt"
 
 	"windlass.dev/cluster/images"
 	"windlass.dev/cluster/node"
@@ -10,22 +9,31 @@ import (
 	"windlass.dev/cluster/state"
 )
 
-// bringUpContainers starts containerd with all images that the cache holds. A new cluster takes them over from an
-// earlier one; the first has to import them, and keeps them for the next.
+// bringUpContainers starts containerd with all images that the cache holds.
 func (h Home) bringUpContainers(ctx context.Context, cluster *state.Cluster) error {
 	archives, err := h.archives()
 	if err != nil {
 		return err
 	}
-	if cluster.Stage == state.Made {
-		return h.stage("containerd and new images", func() error { return runWith(ctx, cluster, archives) })
-	}
 	seed, err := node.SeedOf(ctx, h.Cache, archives)
 	if err != nil {
 		return err
 	}
+	fits, err := seed.Fits(cluster)
+	if err != nil {
+		return err
+	}
+	if fits && cluster.Stage != state.Made {
+		return h.bringUpWith(ctx, cluster, seed, archives)
+	}
+	return h.stage("containerd and images", func() error { return runWith(ctx, cluster, archives) })
+}
+
+// bringUpWith lets a new cluster take the images over from an earlier one. The first one has to import them, and keeps
+// them for the next.
+func (h Home) bringUpWith(ctx context.Context, cluster *state.Cluster, seed node.Seed, archives []string) error {
 	planted := false
-	err = h.stage("containerd and images", func() error {
+	err := h.stage("containerd and images", func() (err error) {
 		if planted, err = seed.Plant(ctx, cluster); err != nil {
 			return err
 		}
@@ -34,7 +42,7 @@ func (h Home) bringUpContainers(ctx context.Context, cluster *state.Cluster) err
 	if err != nil || planted {
 		return err
 	}
-	return h.stage("images kept for other clusters", func() error { return h.keepImages(ctx, cluster, seed) })
+	return h.stage("images kept for other clusters", func() error { return keepImages(ctx, cluster, seed) })
 }
 
 func runWith(ctx context.Context, cluster *state.Cluster, archives []string) error {
@@ -44,9 +52,8 @@ func runWith(ctx context.Context, cluster *state.Cluster, archives []string) err
 	return node.ImportAll(ctx, cluster, archives)
 }
 
-// keepImages stops containerd for a moment: only then are its files in step with each other. That the cache lies on
-// another disk than the clusters costs time and is no failure.
-func (h Home) keepImages(ctx context.Context, cluster *state.Cluster, seed node.Seed) error {
+// keepImages stops containerd for a moment: only then are its files in step with each other.
+func keepImages(ctx context.Context, cluster *state.Cluster, seed node.Seed) error {
 	runtime := node.ContainerRuntime(cluster)
 	record, err := process.Recorded(cluster, runtime.Name)
 	if err != nil {
@@ -56,7 +63,7 @@ func (h Home) keepImages(ctx context.Context, cluster *state.Cluster, seed node.
 		return err
 	}
 	if err := seed.Keep(ctx, cluster); err != nil {
-		fmt.Fprintf(h.Progress, "         each cluster imports its images by itself: %v\n", err)
+		return err
 	}
 	return start(ctx, cluster, runtime)
 }

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"windlass.dev/cluster/process"
 	"windlass.dev/cluster/state"
 )
@@ -45,6 +47,20 @@ func SeedOf(ctx context.Context, cache string, archives []string) (Seed, error) 
 
 // seeds is the folder in the cache.
 const seeds = "containerd"
+
+// Fits tells whether the cluster can share the seed's files: hard links do not reach from one file system to another.
+func (s Seed) Fits(cluster *state.Cluster) (bool, error) {
+	if err := os.MkdirAll(filepath.Dir(s.dir), 0o755); err != nil {
+		return false, fmt.Errorf("failed to make the folder of kept images: %w", err)
+	}
+	var here, there unix.Stat_t
+	for path, info := range map[string]*unix.Stat_t{filepath.Dir(s.dir): &here, cluster.Dir: &there} {
+		if err := unix.Stat(path, info); err != nil {
+			return false, fmt.Errorf("failed to look at %s: %w", path, err)
+		}
+	}
+	return here.Dev == there.Dev, nil
+}
 
 // Plant gives the cluster's containerd, which has not run yet, what the seed holds. It tells whether there was one.
 func (s Seed) Plant(ctx context.Context, cluster *state.Cluster) (bool, error) {
