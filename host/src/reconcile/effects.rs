@@ -35,6 +35,8 @@ impl Reconciler {
                 need(plan, &applied),
             )
             .await?;
+        let figures = &self.rooms.metrics.figures;
+        figures.set(self.plugin.name(), &round.object.key, plan.measurements());
         // They were told in this round, which is stored now.
         round.memory.outcomes.clear();
         let pruned = self

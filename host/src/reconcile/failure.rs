@@ -1,5 +1,7 @@
 //! Why a round did not come to its end, and who is told.
 
+use std::time::Duration;
+
 use super::facts::BadNeed;
 use super::gather::GatherError;
 use crate::cluster::ClusterError;
@@ -10,6 +12,9 @@ use crate::status::StatusError;
 /// Why a round ended early. Nothing after the failed stage was done.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failed {
+    /// The plugin was at fault several times in a row and is not asked before this long.
+    #[error("the plugin was at fault several times and is asked again later")]
+    HeldBack(Duration),
     /// The plugin gave no plan.
     #[error(transparent)]
     Call(#[from] CallError),

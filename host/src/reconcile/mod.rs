@@ -13,6 +13,7 @@ mod gather;
 mod memory;
 mod next;
 mod question;
+mod rooms;
 mod round;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,69 +23,23 @@ use std::time::Duration;
 use tracing::Instrument;
 
 pub use deletion::{FINALIZER, LET_GO};
+pub use rooms::Rooms;
 
-use crate::actions::Actions;
-use crate::apply::Applier;
-use crate::cache::Cache;
-use crate::clock::SharedClock;
-use crate::cluster::Cluster;
-use crate::entropy::SharedEntropy;
-use crate::events::Recorder;
-use crate::explain::{self, History};
-use crate::lease::LeaseGuard;
-use crate::metrics::{Ending, Metrics, OfPlugin};
+use crate::explain;
+use crate::metrics::{Ending, OfPlugin};
 use crate::object::{Kind, Object, ObjectKey};
 use crate::plan::{self, Call, Checked};
 use crate::plugin::bindings::Step;
 use crate::plugin::configuration::PluginSpec;
 use crate::plugin::faults::{Admission, Faults};
 use crate::plugin::{CallError, Grant, Operator};
-use crate::query::Queries;
-use crate::queue::{Next, Reason, ReconcileRequest};
-use crate::secrets::Secrets;
-use crate::status::StatusWriter;
-use crate::watch::{Index, States};
+use crate::queue::{Next, ReconcileRequest};
 use contents::Contents;
 use deletion::Stage;
 use failure::Failed;
 use gather::Gatherer;
 use memory::Memories;
 use round::{Done, Round};
-
-/// The rooms that rounds of all plugins share.
-#[derive(Clone)]
-pub struct Rooms {
-    /// The API server.
-    pub cluster: Cluster,
-    /// What is known of it.
-    pub cache: Cache,
-    /// Who asked about what.
-    pub index: Index,
-    /// Which kinds can be asked about.
-    pub states: States,
-    /// Questions to databases.
-    pub queries: Arc<Queries>,
-    /// Secret values.
-    pub secrets: Arc<Secrets>,
-    /// Children.
-    pub applier: Applier,
-    /// Status.
-    pub status: StatusWriter,
-    /// Everything else that a plan may do.
-    pub actions: Arc<Actions>,
-    /// Events.
-    pub recorder: Recorder,
-    /// Time.
-    pub clock: SharedClock,
-    /// Chance.
-    pub entropy: SharedEntropy,
-    /// Whether this host may act.
-    pub lease: LeaseGuard,
-    /// What rounds saw, decided and did.
-    pub history: History,
-    /// Figures about the host.
-    pub metrics: Metrics,
-}
 
 /// Runs the rounds of one plugin's objects.
 pub struct Reconciler {
@@ -140,12 +95,6 @@ impl Reconciler {
         let Some(object) = self.rooms.cache.get(&request.object) else {
             return self.forget(request);
         };
-        if let Some(wait) = self.held_back(&object) {
-            return Next::After(
-                wait,
-                Reason::Retry("its plugin was at fault several times".into()),
-            );
-        }
         let mut round = self.begin(request, object);
         let span = tracing::info_span!(
             "round",
@@ -173,6 +122,7 @@ impl Reconciler {
             Stage::Alive => Call::Reconcile,
             Stage::Finalizing => Call::Finalize,
         };
+        self.admit(&round.object)?;
         let decided = self.decide(round, call).await?;
         let plan = self.check(round, decided.plan, call)?;
         self.hold(round, call).await?;
@@ -183,15 +133,15 @@ impl Reconciler {
         Ok(done)
     }
 
-    /// Whether a plugin that was at fault is not to be asked about this object yet.
-    fn held_back(&self, object: &Object) -> Option<Duration> {
+    /// Ends the round where the plugin was at fault several times and is not to be asked again yet.
+    fn admit(&self, object: &Object) -> Result<(), Failed> {
         let since_boot = self.rooms.clock.since_boot();
         match self
             .faults()
             .admit(&object.key, object.generation, since_boot)
         {
-            Admission::Go => None,
-            Admission::Wait(wait) => Some(wait),
+            Admission::Go => Ok(()),
+            Admission::Wait(wait) => Err(Failed::HeldBack(wait)),
         }
     }
 
@@ -273,6 +223,7 @@ impl Reconciler {
         let object = &request.object;
         self.rooms.index.forget(object);
         self.rooms.history.forget(object);
+        self.rooms.metrics.figures.forget(object);
         if let Some(uid) = self.memories.forget(object) {
             self.rooms.recorder.forget(&uid);
         }

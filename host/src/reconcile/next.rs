@@ -31,6 +31,11 @@ impl Reconciler {
                 round.record.ended = Failed::Conflict.to_string();
                 (Next::failed(Reason::Conflict), "conflict")
             }
+            Err(Failed::HeldBack(wait)) => {
+                let text = Failed::HeldBack(wait).to_string();
+                round.record.ended = text.clone();
+                (Next::After(wait, Reason::Retry(text)), "held back")
+            }
             Err(failed) => self.fail(round, failed).await,
         };
         let ending = Ending {
@@ -132,7 +137,9 @@ impl Reconciler {
                 }
                 (retry(failed.to_string()), "failed")
             }
-            Failed::Conflict | Failed::Need(_) => (retry(failed.to_string()), "failed"),
+            Failed::Conflict | Failed::HeldBack(_) | Failed::Need(_) => {
+                (retry(failed.to_string()), "failed")
+            }
         }
     }
 
