@@ -12,6 +12,7 @@ pub mod endpoints;
 pub mod entropy;
 pub mod events;
 pub mod explain;
+pub mod figures;
 pub mod gate;
 pub mod lease;
 pub mod metrics;

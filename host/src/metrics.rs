@@ -7,6 +7,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::figures::Figures;
+
 /// One plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OfPlugin {
@@ -54,6 +56,8 @@ pub struct Metrics {
     pub queued: Family<OfPlugin, Gauge>,
     /// Objects that are served.
     pub objects: Family<OfPlugin, Gauge>,
+    /// What plugins measured of their objects.
+    pub figures: std::sync::Arc<Figures>,
     /// 1 while this host holds the lease.
     pub leading: Gauge,
 }
@@ -70,6 +74,7 @@ impl Default for Metrics {
             actions: Family::default(),
             queued: Family::default(),
             objects: Family::default(),
+            figures: std::sync::Arc::default(),
             leading: Gauge::default(),
         };
         metrics.registry = std::sync::Arc::new(metrics.registered());
@@ -94,6 +99,7 @@ impl Metrics {
         registry.register("queued", "Queue entries that are due", self.queued.clone());
         registry.register("objects", "Objects that are served", self.objects.clone());
         registry.register("leading", "1 while this host holds the lease", self.leading.clone());
+        registry.register_collector(Box::new(self.figures.clone()));
         registry
     }
 

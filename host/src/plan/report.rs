@@ -10,6 +10,8 @@ use crate::plugin::bindings::{Event, Measurement, Metric, Refusal};
 const LARGEST_STATUS: usize = 524_288;
 /// How many measurements one plan may have.
 const MOST_MEASUREMENTS: usize = 1024;
+/// How many labels a metric may have beside the host's.
+const MOST_LABELS: usize = 8;
 /// How many refusals one plan may have.
 const MOST_REFUSALS: usize = 64;
 /// How many Events one plan may have.
@@ -93,19 +95,34 @@ fn measurement(measurement: Measurement) -> Result<Figure, Refused> {
             "its place is not a JSON pointer, such as /replication/lagSeconds",
         ));
     }
-    if let Some(metric) = &metric
-        && !is_metric_name(&metric.name)
-    {
-        return Err(Refused::form(
-            name(),
-            "a metric's name is of a-z, 0-9 and _, beginning with a letter",
-        ));
+    if let Some(metric) = &metric {
+        check_metric(metric).map_err(|why| Refused::form(name(), why))?;
     }
     Ok(Figure {
         status,
         metric,
         value,
     })
+}
+
+fn check_metric(metric: &Metric) -> Result<(), String> {
+    let Metric { name, labels } = metric;
+    let own = |label: &str| ["namespace", "name"].contains(&label);
+    if !is_metric_name(name) {
+        return Err("a metric's name is of a-z, 0-9 and _, beginning with a letter".into());
+    }
+    if labels.len() > MOST_LABELS {
+        return Err(format!("a metric has at most {MOST_LABELS} labels"));
+    }
+    match labels
+        .iter()
+        .find(|(label, _)| own(label) || !is_metric_name(label))
+    {
+        Some((label, _)) => Err(format!(
+            "\"{label}\" is not a label's name of a-z, 0-9 and _ other than namespace and name"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn is_metric_name(name: &str) -> bool {

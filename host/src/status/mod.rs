@@ -14,15 +14,17 @@ use serde_json::Value;
 use crate::apply::{FIELD, Memory};
 use crate::cache::Cache;
 use crate::cluster::{Cluster, ClusterError, asked};
-use crate::object::{FIELD_MANAGER, Object, ObjectKey};
+use crate::object::{FIELD_MANAGER, Object};
 
 mod conditions;
 mod draft;
+mod fence;
 mod merge;
 mod schema;
 
 pub use conditions::{HostCondition, SPEC_ACCEPTED, SYNCED};
 pub use draft::{Draft, Unsynced};
+pub use fence::Fence;
 pub use schema::{Schema, Schemas};
 
 use draft::status_of;
@@ -30,40 +32,6 @@ use merge::{Figures, Seen, merge, same};
 
 /// How often measurements are written to status when nothing else is, in milliseconds.
 const MEASURE_EVERY: u64 = 60_000;
-
-/// Proof that the status which announces a decision is stored and current. Only this room makes one; prune and
-/// actions want to see it.
-#[derive(Debug)]
-pub struct Fence {
-    owner: ObjectKey,
-    uid: String,
-    resource_version: String,
-}
-
-impl Fence {
-    /// Whose status it is.
-    pub fn owner(&self) -> &ObjectKey {
-        &self.owner
-    }
-
-    /// The owner's uid.
-    pub fn uid(&self) -> &str {
-        &self.uid
-    }
-
-    /// The version that was current.
-    pub fn resource_version(&self) -> &str {
-        &self.resource_version
-    }
-
-    fn of(owner: &Object) -> Self {
-        Self {
-            owner: owner.key.clone(),
-            uid: owner.uid.clone(),
-            resource_version: owner.resource_version.clone(),
-        }
-    }
-}
 
 /// What a round does after its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

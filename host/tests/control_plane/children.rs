@@ -357,7 +357,7 @@ async fn a_stateful_set_is_made_again_around_its_pods() {
     world
         .edit_finalizers_away("apps/v1/StatefulSet", "set")
         .await;
-    assert_eq!(ended(&mut world, &plan).await, "MadeAgain");
+    assert_eq!(ended(&mut world, &plan).await, "Made");
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ async fn a_status_is_written_once_also_when_the_schema_changes_it() {
     let ready = json!({"type": "Ready", "status": "True", "reason": "R", "message": ""});
     let plan = says(
         &world,
-        json!({"phase": "Running", "unknown": 1, "lag": 1.0, "conditions": [ready]}),
+        json!({"phase": "Running", "unknown": 1, "lag": 1, "conditions": [ready]}),
     )
     .await;
     let (seen, first) = draft(&mut world, &plan).await;
