@@ -10,7 +10,9 @@ use windlass_redis::cluster::RedisCluster;
 use windlass_redis::spec::Redis;
 
 fn main() -> ExitCode {
-    let check = std::env::args().skip(1).any(|argument| argument == "--check");
+    let check = std::env::args()
+        .skip(1)
+        .any(|argument| argument == "--check");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
     let crds = [Redis::crd(), RedisCluster::crd()];
     let mut failed = false;
@@ -29,21 +31,29 @@ fn main() -> ExitCode {
             continue;
         }
         if check {
-            eprintln!("{name} is out of date: run cargo run --release -p windlass-redis --example crds");
+            eprintln!(
+                "{name} is out of date: run cargo run --release -p windlass-redis --example crds"
+            );
             failed = true;
         } else if let Err(why) = std::fs::write(&file, &text) {
             eprintln!("failed to write {}: {why}", file.display());
             failed = true;
         }
     }
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 fn render(crd: &CustomResourceDefinition) -> Result<String, Box<dyn std::error::Error>> {
     let mut value = serde_json::to_value(crd)?;
     join_lines(&mut value);
     let yaml = serde_saphyr::to_string(&value)?;
-    Ok(format!("# Generated from the Rust types of plugins/redis; see README.md.\n{yaml}"))
+    Ok(format!(
+        "# Generated from the Rust types of plugins/redis; see README.md.\n{yaml}"
+    ))
 }
 
 /// Comments are broken into lines where the source is; `kubectl explain` breaks them again.
@@ -51,8 +61,10 @@ fn join_lines(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             if let Some(Value::String(text)) = fields.get_mut("description") {
-                let paragraphs: Vec<String> =
-                    text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
+                let paragraphs: Vec<String> = text
+                    .split("\n\n")
+                    .map(|paragraph| paragraph.replace('\n', " "))
+                    .collect();
                 *text = paragraphs.join("\n\n");
             }
             fields.values_mut().for_each(join_lines);

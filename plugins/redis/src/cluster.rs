@@ -27,7 +27,11 @@ use crate::status::{HostNotes, Phase};
     status = "RedisClusterStatus",
     derive = "PartialEq",
     printcolumn(name = "Version", type_ = "string", json_path = ".spec.version"),
-    printcolumn(name = "Shards", type_ = "integer", json_path = ".spec.master.replicas"),
+    printcolumn(
+        name = "Shards",
+        type_ = "integer",
+        json_path = ".spec.master.replicas"
+    ),
     printcolumn(name = "Replicas", type_ = "integer", json_path = ".spec.replicas"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase")
 )]
@@ -117,7 +121,10 @@ impl Controller for RedisClusterController {
     type Object = RedisCluster;
 
     fn reconcile(&self, cluster: &RedisCluster, cx: &Context<'_>) -> Result<Plan, Error> {
-        let known = cluster.status.as_ref().map_or(&[][..], |status| &status.conditions);
+        let known = cluster
+            .status
+            .as_ref()
+            .map_or(&[][..], |status| &status.conditions);
         let mut conditions = Conditions::received(known, cx.metadata().generation, cx.time());
         let text = "RedisCluster is not run yet: nothing is made for it. Use the kind Redis";
         conditions.set("Supported", "False", "NotYet", text);

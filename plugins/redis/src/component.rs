@@ -17,22 +17,26 @@ const REDIS_CLUSTER: &str = include_str!("../../../crds/redis.example.com_redisc
 /// What the plugin is and asks for.
 #[must_use]
 pub fn describe() -> Description {
-    Description::new("redis", env!("CARGO_PKG_VERSION"), "Redis with one primary and replicas")
-        .serves::<RedisController>(REDIS)
-        .serves::<RedisClusterController>(REDIS_CLUSTER)
-        .owns::<StatefulSet>()
-        .owns::<Service>()
-        .owns::<ConfigMap>()
-        .owns::<Secret>()
-        .owns::<PodDisruptionBudget>()
-        .reads::<Pod>(MANAGED)
-        .reads::<PersistentVolumeClaim>(MANAGED)
-        .reads::<Secret>("")
-        .drives_redis(REDIS_PORT)
-        .patches::<Pod>()
-        .patches::<PersistentVolumeClaim>()
-        .deletes::<Pod>()
-        .deletes::<PersistentVolumeClaim>()
+    Description::new(
+        "redis",
+        env!("CARGO_PKG_VERSION"),
+        "Redis with one primary and replicas",
+    )
+    .serves::<RedisController>(REDIS)
+    .serves::<RedisClusterController>(REDIS_CLUSTER)
+    .owns::<StatefulSet>()
+    .owns::<Service>()
+    .owns::<ConfigMap>()
+    .owns::<Secret>()
+    .owns::<PodDisruptionBudget>()
+    .reads::<Pod>(MANAGED)
+    .reads::<PersistentVolumeClaim>(MANAGED)
+    .reads::<Secret>("")
+    .drives_redis(REDIS_PORT)
+    .patches::<Pod>()
+    .patches::<PersistentVolumeClaim>()
+    .deletes::<Pod>()
+    .deletes::<PersistentVolumeClaim>()
 }
 
 windlass_sdk::export! {

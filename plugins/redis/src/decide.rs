@@ -153,7 +153,9 @@ fn open_again(view: &View, primary: &Primary, server: &ServerView, decision: &mu
     }
     decision.record.planned = None;
     let guarded = u8::from(!decision.record.in_sync.is_empty());
-    decision.commands.push(Command::Open(server.target(&primary.pod), guarded));
+    decision
+        .commands
+        .push(Command::Open(server.target(&primary.pod), guarded));
     decision.state = State::Opening;
 }
 
@@ -171,7 +173,9 @@ fn relabel(view: &View, decision: &mut Decision) {
             _ => pod.role,
         };
         if let Some(role) = role.filter(|role| pod.role != Some(*role)) {
-            decision.commands.push(Command::Label(pod.name.clone(), role));
+            decision
+                .commands
+                .push(Command::Label(pod.name.clone(), role));
         }
     }
 }
@@ -231,14 +235,18 @@ impl Wish<'_> {
     /// Whether a Pod goes when the replica set shrinks to what the spec asks for.
     #[must_use]
     pub fn leaves(&self, pod: &str) -> bool {
-        self.names.ordinal(pod).is_some_and(|ordinal| ordinal >= self.spec.replicas)
+        self.names
+            .ordinal(pod)
+            .is_some_and(|ordinal| ordinal >= self.spec.replicas)
     }
 
     /// The names of the Pods that the spec asks for.
     #[must_use]
     pub fn pods(&self) -> Vec<String> {
         let replicas = (0..self.spec.replicas).map(|ordinal| self.names.replica(ordinal));
-        std::iter::once(self.names.first_primary()).chain(replicas).collect()
+        std::iter::once(self.names.first_primary())
+            .chain(replicas)
+            .collect()
     }
 
     /// Whether writes are to be logged.

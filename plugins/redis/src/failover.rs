@@ -103,7 +103,9 @@ fn silence<'v>(
 ) -> Health<'v> {
     let hears = |other: &&PodView| {
         let server = other.staying();
-        pod.ip.as_deref().is_some_and(|ip| server.is_some_and(|it| it.hears(ip, WITNESS)))
+        pod.ip
+            .as_deref()
+            .is_some_and(|ip| server.is_some_and(|it| it.hears(ip, WITNESS)))
     };
     if let Some(witness) = view.others(&primary.pod).find(hears) {
         return Health::Doubtful(format!(
@@ -120,8 +122,15 @@ fn silence<'v>(
 
 /// The silence after which a primary counts as lost, in milliseconds.
 fn patience(wish: &Wish<'_>) -> u64 {
-    let asked = wish.spec.sentinel.as_ref().and_then(|sentinel| sentinel.down_after_milliseconds);
-    asked.and_then(|asked| u64::try_from(asked).ok()).unwrap_or(0).max(SILENCE)
+    let asked = wish
+        .spec
+        .sentinel
+        .as_ref()
+        .and_then(|sentinel| sentinel.down_after_milliseconds);
+    asked
+        .and_then(|asked| u64::try_from(asked).ok())
+        .unwrap_or(0)
+        .max(SILENCE)
 }
 
 /// Promotes the best replica in sync; without one, waits for the old primary, then for any that has data.
@@ -145,7 +154,13 @@ pub fn fail_over(
     } else if let Some((pod, server)) = old_primary(view, primary, waited) {
         reopen(view, pod, server, "it is the last known primary", decision);
     } else if let Some((pod, server)) = any_in_sync(view, waited) {
-        reopen(view, pod, server, "the last primary did not return in 60 s", decision);
+        reopen(
+            view,
+            pod,
+            server,
+            "the last primary did not return in 60 s",
+            decision,
+        );
     } else {
         decision.state = stranded(primary, loss, waited);
     }
@@ -157,10 +172,16 @@ fn candidates<'v>(
     view: &'v View,
     primary: &Primary,
 ) -> Vec<(&'v PodView, &'v ServerView)> {
-    let members = view.record.in_sync.iter().filter(|member| !wish.leaves(&member.pod));
+    let members = view
+        .record
+        .in_sync
+        .iter()
+        .filter(|member| !wish.leaves(&member.pod));
     let runs = members.filter_map(|member| {
         let pod = view.pods.get(&member.pod)?;
-        let server = pod.staying().filter(|server| server.run_id == member.run_id)?;
+        let server = pod
+            .staying()
+            .filter(|server| server.run_id == member.run_id)?;
         let history = server.replid == primary.replid || server.replid2 == primary.replid;
         let fit = history && server.is_whole() && !server.is_primary() && server.priority > 0;
         fit.then_some((pod, server))
@@ -174,10 +195,17 @@ fn best<'v>(
     view: &'v View,
     primary: &Primary,
 ) -> Option<(&'v PodView, &'v ServerView)> {
-    candidates(wish, view, primary).into_iter().min_by_key(|(_, server)| {
-        let older = server.replid2 != primary.replid;
-        (older, server.priority, Reverse(server.offset), server.run_id.clone())
-    })
+    candidates(wish, view, primary)
+        .into_iter()
+        .min_by_key(|(_, server)| {
+            let older = server.replid2 != primary.replid;
+            (
+                older,
+                server.priority,
+                Reverse(server.offset),
+                server.run_id.clone(),
+            )
+        })
 }
 
 /// Records the new primary; what is in sync with the old history stays in sync with it, and guards its writes.
@@ -188,7 +216,10 @@ fn promote(
     (pod, server): (&PodView, &ServerView),
     decision: &mut Decision,
 ) {
-    decision.warn("PrimaryLost", format!("{} is lost: {}", primary.pod, loss.text()));
+    decision.warn(
+        "PrimaryLost",
+        format!("{} is lost: {}", primary.pod, loss.text()),
+    );
     let others = view.record.in_sync.iter().filter(|member| {
         let run = view.pods.get(&member.pod).and_then(PodView::staying);
         member.pod != pod.name && run.is_some_and(|run| run.run_id == member.run_id)
@@ -202,11 +233,16 @@ fn promote(
     if let Some(record) = &mut decision.record.primary {
         record.replid.clone_from(&primary.replid);
     }
-    decision.commands.push(Command::Open(server.target(&pod.name), guarded));
+    decision
+        .commands
+        .push(Command::Open(server.target(&pod.name), guarded));
     follow(view, &primary.pod, loss, pod, decision);
     decision.note(
         "FailoverStarted",
-        format!("promoting {}, which has {} bytes of history", pod.name, server.offset),
+        format!(
+            "promoting {}, which has {} bytes of history",
+            pod.name, server.offset
+        ),
     );
     decision.state = State::Opening;
 }
@@ -214,32 +250,41 @@ fn promote(
 /// Points everybody else at the new primary, at the same time; a fenced Pod is not worth the wait.
 fn follow(view: &View, old: &str, loss: Loss, new: &PodView, decision: &mut Decision) {
     let Some(ip) = &new.ip else { return };
-    for other in view.others(&new.name).filter(|other| other.name != old || loss == Loss::Restarted) {
+    for other in view
+        .others(&new.name)
+        .filter(|other| other.name != old || loss == Loss::Restarted)
+    {
         if let Some(server) = other.staying().filter(|server| !server.loading) {
-            decision.commands.push(Command::Follow(server.target(&other.name), ip.clone()));
+            decision
+                .commands
+                .push(Command::Follow(server.target(&other.name), ip.clone()));
         }
     }
 }
 
 /// Makes a Pod the primary that was restarted: nobody is in sync with it.
-pub fn reopen(
-    view: &View,
-    pod: &PodView,
-    server: &ServerView,
-    why: &str,
-    decision: &mut Decision,
-) {
+pub fn reopen(view: &View, pod: &PodView, server: &ServerView, why: &str, decision: &mut Decision) {
     decision.crown(view, pod, server, Vec::new());
-    decision.commands.push(Command::Open(server.target(&pod.name), 0));
-    decision.note("PrimaryReopened", format!("opening {} as primary: {why}", pod.name));
+    decision
+        .commands
+        .push(Command::Open(server.target(&pod.name), 0));
+    decision.note(
+        "PrimaryReopened",
+        format!("opening {} as primary: {why}", pod.name),
+    );
     decision.state = State::Opening;
 }
 
 /// The Pod that a person named, once for each time that the annotation is set.
 pub fn forced(view: &View) -> Option<(&PodView, &ServerView)> {
-    let name = view.force.as_ref().filter(|name| view.record.forced.as_ref() != Some(*name))?;
+    let name = view
+        .force
+        .as_ref()
+        .filter(|name| view.record.forced.as_ref() != Some(*name))?;
     let pod = view.pods.get(name)?;
-    pod.staying().filter(|server| server.is_whole()).map(|server| (pod, server))
+    pod.staying()
+        .filter(|server| server.is_whole())
+        .map(|server| (pod, server))
 }
 
 /// The old primary after a restart, if it still has its data and no replica in sync may yet answer.
@@ -258,7 +303,11 @@ fn old_primary<'v>(
 
 /// Whether a replica in sync runs but did not answer this time.
 fn replicas_may_answer(view: &View, primary: &Primary) -> bool {
-    let members = view.record.in_sync.iter().filter(|member| member.pod != primary.pod);
+    let members = view
+        .record
+        .in_sync
+        .iter()
+        .filter(|member| member.pod != primary.pod);
     let mut pods = members.filter_map(|member| view.pods.get(&member.pod));
     pods.any(|pod| !pod.terminating && pod.running_since.is_some() && pod.answering().is_none())
 }
@@ -268,7 +317,11 @@ fn any_in_sync(view: &View, waited: u64) -> Option<(&PodView, &ServerView)> {
     if waited < PRIMARY {
         return None;
     }
-    let members = view.record.in_sync.iter().filter_map(|member| view.pods.get(&member.pod));
+    let members = view
+        .record
+        .in_sync
+        .iter()
+        .filter_map(|member| view.pods.get(&member.pod));
     let runs = members.filter_map(|pod| Some((pod, pod.staying()?)));
     runs.filter(|(pod, server)| server.is_whole() && !is_emptied(view, &pod.name, server))
         .max_by_key(|(pod, server)| (server.keys, Reverse(pod.name.clone())))
@@ -279,14 +332,22 @@ fn any_in_sync(view: &View, waited: u64) -> Option<(&PodView, &ServerView)> {
 pub fn is_emptied(view: &View, pod: &str, server: &ServerView) -> bool {
     let holds = |other: &PodView| match other.answering() {
         Some(other) => other.keys > 0 || other.loading,
-        None => view.record.in_sync.iter().any(|member| member.pod == other.name),
+        None => view
+            .record
+            .in_sync
+            .iter()
+            .any(|member| member.pod == other.name),
     };
     server.keys == 0 && view.others(pod).any(holds)
 }
 
 /// Nobody can be promoted: for a while that may pass by itself, then a person must help.
 fn stranded(primary: &Primary, loss: Loss, waited: u64) -> State {
-    let why = format!("{} is lost ({}) and no replica in sync answers", primary.pod, loss.text());
+    let why = format!(
+        "{} is lost ({}) and no replica in sync answers",
+        primary.pod,
+        loss.text()
+    );
     if waited < PRIMARY {
         return State::Waiting(why);
     }
@@ -305,11 +366,26 @@ mod tests {
     /// Each way in which a primary is certainly lost.
     fn losses() -> Vec<(&'static str, Box<dyn Fn(&mut Scene)>)> {
         vec![
-            ("its Pod is being deleted", Box::new(|scene| scene.pod(MASTER).terminating = true)),
-            ("its Pod is gone", Box::new(|scene| _ = scene.view.pods.remove(MASTER))),
-            ("its Pod was replaced", Box::new(|scene| scene.pod(MASTER).uid = "another".into())),
-            ("its Redis was restarted", Box::new(|scene| scene.restart(MASTER, 3))),
-            ("its Redis was restarted empty", Box::new(|scene| scene.restart(MASTER, 0))),
+            (
+                "its Pod is being deleted",
+                Box::new(|scene| scene.pod(MASTER).terminating = true),
+            ),
+            (
+                "its Pod is gone",
+                Box::new(|scene| _ = scene.view.pods.remove(MASTER)),
+            ),
+            (
+                "its Pod was replaced",
+                Box::new(|scene| scene.pod(MASTER).uid = "another".into()),
+            ),
+            (
+                "its Redis was restarted",
+                Box::new(|scene| scene.restart(MASTER, 3)),
+            ),
+            (
+                "its Redis was restarted empty",
+                Box::new(|scene| scene.restart(MASTER, 0)),
+            ),
             (
                 "it is silent for long",
                 Box::new(|scene| {
@@ -331,7 +407,10 @@ mod tests {
             assert_eq!(decision.record.epoch, 2, "{name}");
             assert_eq!(decision.in_sync(), [R0], "{name}");
             assert!(decision.orders(&Command::Open(target(R1), 1)), "{name}");
-            assert!(decision.orders(&Command::Follow(target(R0), ip(R1))), "{name}");
+            assert!(
+                decision.orders(&Command::Follow(target(R0), ip(R1))),
+                "{name}"
+            );
             assert_eq!(decision.state, State::Opening, "{name}");
         }
     }
@@ -426,10 +505,16 @@ mod tests {
             ("was restarted", |scene| scene.restart(R1, 3)),
             ("never wants to be", |scene| scene.server(R1).priority = 0),
             ("loads its data", |scene| scene.server(R1).loading = true),
-            ("has another history", |scene| scene.server(R1).replid = "other".into()),
+            ("has another history", |scene| {
+                scene.server(R1).replid = "other".into()
+            }),
             ("is being deleted", |scene| scene.pod(R1).terminating = true),
-            ("does not answer", |scene| scene.pod(R1).server = Server::Silent(NOW)),
-            ("was not in sync", |scene| scene.view.record.in_sync.retain(|it| it.pod != R1)),
+            ("does not answer", |scene| {
+                scene.pod(R1).server = Server::Silent(NOW)
+            }),
+            ("was not in sync", |scene| {
+                scene.view.record.in_sync.retain(|it| it.pod != R1)
+            }),
         ];
         for (name, spoil) in cases {
             let mut scene = Scene::healthy();
@@ -475,7 +560,10 @@ mod tests {
         assert_eq!(decision.primary(), MASTER);
         assert_eq!(decision.record.epoch, 2);
         assert!(decision.in_sync().is_empty());
-        let opened = decision.commands.iter().any(|it| matches!(it, Command::Open(to, 0) if to.pod == MASTER));
+        let opened = decision
+            .commands
+            .iter()
+            .any(|it| matches!(it, Command::Open(to, 0) if to.pod == MASTER));
         assert!(opened);
     }
 
@@ -484,7 +572,12 @@ mod tests {
         let decision = all_restarted(0).decide();
         assert_eq!(decision.record.epoch, 1);
         assert!(matches!(decision.state, State::Waiting(_)));
-        assert!(!decision.commands.iter().any(|it| matches!(it, Command::Open(..))));
+        assert!(
+            !decision
+                .commands
+                .iter()
+                .any(|it| matches!(it, Command::Open(..)))
+        );
     }
 
     #[test]
@@ -524,7 +617,9 @@ mod tests {
         scene.view.pods.remove(MASTER);
         scene.view.record.in_sync.clear();
         scene.view.record.missed_since = Some(NOW - 60_000);
-        let State::Stuck(text) = scene.decide().state else { panic!("not stuck") };
+        let State::Stuck(text) = scene.decide().state else {
+            panic!("not stuck")
+        };
         assert!(text.contains("redis.example.com/force-primary"), "{text}");
 
         scene.view.force = Some(R0.into());

@@ -21,7 +21,10 @@ pub fn adopt(view: &View, primary: &Primary, decision: &mut Decision) -> bool {
             decision.crown(view, pod, server, Vec::new());
             decision.warn(
                 "PrimaryAdopted",
-                format!("{} was made the primary by somebody else; every replica follows it", pod.name),
+                format!(
+                    "{} was made the primary by somebody else; every replica follows it",
+                    pod.name
+                ),
             );
             decision.state = State::Opening;
         }
@@ -53,7 +56,9 @@ fn seen<'v>(view: &'v View, primary: &Primary) -> Option<(&'v PodView, &'v Serve
     })?;
     let ip = pod.ip.as_deref()?;
     let mut others = view.others(&pod.name).filter_map(PodView::answering);
-    others.all(|other| other.follows(ip)).then_some((pod, pod.staying()?))
+    others
+        .all(|other| other.follows(ip))
+        .then_some((pod, pod.staying()?))
 }
 
 #[cfg(test)]
@@ -78,7 +83,12 @@ mod tests {
         let first = scene.decide();
         assert_eq!(first.primary(), MASTER);
         assert!(matches!(first.state, State::Doubtful(_)));
-        assert!(!first.commands.iter().any(|it| matches!(it, Command::Open(..) | Command::Follow(..))));
+        assert!(
+            !first
+                .commands
+                .iter()
+                .any(|it| matches!(it, Command::Open(..) | Command::Follow(..)))
+        );
 
         scene.view.record = first.record;
         scene.view.now = NOW + 2_000;

@@ -7,7 +7,10 @@ use crate::observe::{PodView, View, VolumeView};
 
 /// Chooses the first primary once it is certain that no data is overlooked.
 pub fn form(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
-    decision.record.boots_with_aof.get_or_insert(boots_with_aof(wish, view));
+    decision
+        .record
+        .boots_with_aof
+        .get_or_insert(boots_with_aof(wish, view));
     if let Some((pod, server)) = forced(view) {
         decision.record.forced = view.force.clone();
         reopen(view, pod, server, "a person asked for it", decision);
@@ -27,7 +30,10 @@ pub fn boots_with_aof(wish: &Wish<'_>, view: &View) -> bool {
 
 /// The Pod whose volume became the primary's last, by the marks on kept volumes.
 fn last_primary(view: &View) -> Option<(&str, i64)> {
-    let marked = view.volumes.iter().filter_map(|(pod, volume)| Some((pod.as_str(), volume.epoch?)));
+    let marked = view
+        .volumes
+        .iter()
+        .filter_map(|(pod, volume)| Some((pod.as_str(), volume.epoch?)));
     marked.max_by_key(|(_, epoch)| *epoch)
 }
 
@@ -41,7 +47,10 @@ fn resume(wish: &Wish<'_>, view: &View, name: &str, epoch: i64, decision: &mut D
         ));
         return;
     }
-    let found = view.pods.get(name).and_then(|pod| Some((pod, pod.staying()?)));
+    let found = view
+        .pods
+        .get(name)
+        .and_then(|pod| Some((pod, pod.staying()?)));
     let Some((pod, server)) = found.filter(|(_, server)| server.is_whole()) else {
         decision.state = State::Forming(format!(
             "{name}, whose volume holds the newest data, does not answer yet"
@@ -55,21 +64,35 @@ fn resume(wish: &Wish<'_>, view: &View, name: &str, epoch: i64, decision: &mut D
         ));
         return;
     }
-    reopen(view, pod, server, "its volume holds the newest data", decision);
+    reopen(
+        view,
+        pod,
+        server,
+        "its volume holds the newest data",
+        decision,
+    );
 }
 
 /// A new Redis: the first Pod is the primary, unless data is there whose age nobody knows.
 fn begin(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
-    let with_data = view.pods.values().find(|pod| pod.answering().is_some_and(|it| it.keys > 0));
+    let with_data = view
+        .pods
+        .values()
+        .find(|pod| pod.answering().is_some_and(|it| it.keys > 0));
     if let Some(pod) = with_data {
         decision.state = State::Stuck(unmarked(&pod.name));
         return;
     }
     let is_old = |volume: &VolumeView| volume.created < view.created;
-    let unread = view.volumes.iter().find(|(pod, volume)| is_old(volume) && !is_read(view, pod));
+    let unread = view
+        .volumes
+        .iter()
+        .find(|(pod, volume)| is_old(volume) && !is_read(view, pod));
     if let Some((pod, _)) = unread {
         decision.state = match wish.pods().contains(pod) {
-            true => State::Forming(format!("{pod}, whose volume is older than this Redis, does not answer yet")),
+            true => State::Forming(format!(
+                "{pod}, whose volume is older than this Redis, does not answer yet"
+            )),
             false => State::Stuck(unmarked(pod)),
         };
         return;
@@ -77,18 +100,28 @@ fn begin(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
     let first = view.pods.get(&wish.names.first_primary());
     let ready = first.and_then(|pod| Some((pod, pod.staying()?)));
     let Some((pod, server)) = ready.filter(|(_, server)| server.is_whole()) else {
-        decision.state =
-            State::Forming(format!("{} does not answer yet", wish.names.first_primary()));
+        decision.state = State::Forming(format!(
+            "{} does not answer yet",
+            wish.names.first_primary()
+        ));
         return;
     };
     decision.crown(view, pod, server, Vec::new());
-    decision.commands.push(Command::Open(server.target(&pod.name), 0));
-    decision.note("PrimaryChosen", format!("opening {} as the first primary", pod.name));
+    decision
+        .commands
+        .push(Command::Open(server.target(&pod.name), 0));
+    decision.note(
+        "PrimaryChosen",
+        format!("opening {} as the first primary", pod.name),
+    );
     decision.state = State::Opening;
 }
 
 fn is_read(view: &View, pod: &str) -> bool {
-    view.pods.get(pod).and_then(PodView::answering).is_some_and(|server| !server.loading)
+    view.pods
+        .get(pod)
+        .and_then(PodView::answering)
+        .is_some_and(|server| !server.loading)
 }
 
 fn unmarked(pod: &str) -> String {
@@ -144,7 +177,10 @@ mod tests {
         assert!(matches!(scene.decide().state, State::Forming(_)));
 
         let volume = scene.view.volumes.remove(R1).unwrap();
-        scene.view.volumes.insert("my-redis-replica-7".into(), volume);
+        scene
+            .view
+            .volumes
+            .insert("my-redis-replica-7".into(), volume);
         assert!(matches!(scene.decide().state, State::Stuck(_)));
     }
 

@@ -24,20 +24,28 @@ impl Missing {
     /// What the description asks for and is not given or not served.
     #[must_use]
     pub fn of(cx: &Context<'_>) -> Self {
-        let names = describe().grants().into_iter().filter(|grant| !cx.available(grant)).collect();
+        let names = describe()
+            .grants()
+            .into_iter()
+            .filter(|grant| !cx.available(grant))
+            .collect();
         Self { names }
     }
 
     /// Whether nothing can be decided.
     #[must_use]
     pub fn is_fatal(&self) -> bool {
-        self.names.iter().any(|name| ESSENTIAL.contains(&name.as_str()))
+        self.names
+            .iter()
+            .any(|name| ESSENTIAL.contains(&name.as_str()))
     }
 
     /// What to tell people.
     #[must_use]
     pub fn text(&self) -> String {
         let names = self.names.join(", ");
-        format!("the Plugin lacks {names}: add them to its spec.grants, or install what serves them")
+        format!(
+            "the Plugin lacks {names}: add them to its spec.grants, or install what serves them"
+        )
     }
 }

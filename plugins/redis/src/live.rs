@@ -19,7 +19,9 @@ pub fn converge(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
 fn set(wish: &Wish<'_>, pod: &PodView, server: &ServerView, decision: &mut Decision) {
     for (name, value) in wish.settings.differing(&server.settings) {
         decision.wait_for(format!("setting {name} on {}", pod.name));
-        decision.commands.push(Command::Set(server.target(&pod.name), name, value));
+        decision
+            .commands
+            .push(Command::Set(server.target(&pod.name), name, value));
     }
 }
 
@@ -27,8 +29,13 @@ fn switch_aof(wish: &Wish<'_>, pod: &PodView, server: &ServerView, decision: &mu
     let on = server.aof != Aof::Off;
     if on != wish.aof() {
         let verb = if wish.aof() { "on" } else { "off" };
-        decision.wait_for(format!("turning the append-only file of {} {verb}", pod.name));
-        decision.commands.push(Command::SwitchAof(server.target(&pod.name), wish.aof()));
+        decision.wait_for(format!(
+            "turning the append-only file of {} {verb}",
+            pod.name
+        ));
+        decision
+            .commands
+            .push(Command::SwitchAof(server.target(&pod.name), wish.aof()));
     }
 }
 
@@ -36,7 +43,10 @@ fn switch_aof(wish: &Wish<'_>, pod: &PodView, server: &ServerView, decision: &mu
 /// empty.
 fn settle_boot(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
     let wanted = if wish.aof() { Aof::On } else { Aof::Off };
-    let settled = view.pods.values().all(|pod| pod.answering().is_some_and(|it| it.aof == wanted));
+    let settled = view
+        .pods
+        .values()
+        .all(|pod| pod.answering().is_some_and(|it| it.aof == wanted));
     if settled {
         decision.record.boots_with_aof = Some(wish.aof());
     }
@@ -66,7 +76,10 @@ mod tests {
     #[test]
     fn a_setting_is_changed_only_where_it_differs() {
         let mut scene = Scene::healthy();
-        scene.server(R1).settings.insert("save".into(), "1 1".into());
+        scene
+            .server(R1)
+            .settings
+            .insert("save".into(), "1 1".into());
         let set = Command::Set(target(R1), "save".into(), "900 1".into());
         assert_eq!(scene.decide().commands, [set]);
     }
@@ -95,13 +108,19 @@ mod tests {
             let mut scene = Scene::healthy();
             for volume in scene.view.volumes.values_mut() {
                 let claim = r#"{"spec": {"resources": {"requests": {"storage": "10Gi"}}}}"#;
-                volume.claim = serde_json::from_str(
-                    &claim.replacen('{', r#"{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {}, "#, 1),
-                )
+                volume.claim = serde_json::from_str(&claim.replacen(
+                    '{',
+                    r#"{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {}, "#,
+                    1,
+                ))
                 .unwrap();
             }
             scene.spec.persistence.size = serde_json::from_value(size.into()).unwrap();
-            assert_eq!(scene.decide().orders(&Command::Grow(R0.into())), grows, "{size}");
+            assert_eq!(
+                scene.decide().orders(&Command::Grow(R0.into())),
+                grows,
+                "{size}"
+            );
         }
     }
 }

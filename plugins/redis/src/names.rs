@@ -74,7 +74,10 @@ impl Names {
     /// The number of a Pod of the replica set; `None` for any other Pod.
     #[must_use]
     pub fn ordinal(&self, pod: &str) -> Option<i32> {
-        pod.strip_prefix(&self.replica_set())?.strip_prefix('-')?.parse().ok()
+        pod.strip_prefix(&self.replica_set())?
+            .strip_prefix('-')?
+            .parse()
+            .ok()
     }
 
     /// The Service of the primary.
@@ -130,8 +133,14 @@ impl Names {
     pub fn labels(&self) -> BTreeMap<String, String> {
         BTreeMap::from([
             ("app.kubernetes.io/name".to_owned(), "redis".to_owned()),
-            ("app.kubernetes.io/instance".to_owned(), self.instance.clone()),
-            ("app.kubernetes.io/managed-by".to_owned(), "windlass".to_owned()),
+            (
+                "app.kubernetes.io/instance".to_owned(),
+                self.instance.clone(),
+            ),
+            (
+                "app.kubernetes.io/managed-by".to_owned(),
+                "windlass".to_owned(),
+            ),
         ])
     }
 
@@ -154,8 +163,11 @@ impl Names {
     /// The label selector of everything of this Redis, as kubectl takes it.
     #[must_use]
     pub fn selector(&self) -> String {
-        let terms: Vec<String> =
-            self.labels().iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let terms: Vec<String> = self
+            .labels()
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         terms.join(",")
     }
 

@@ -158,7 +158,10 @@ impl View {
     }
 
     /// Pods other than this one.
-    pub fn others<'v, 'n>(&'v self, pod: &'n str) -> impl Iterator<Item = &'v PodView> + use<'v, 'n> {
+    pub fn others<'v, 'n>(
+        &'v self,
+        pod: &'n str,
+    ) -> impl Iterator<Item = &'v PodView> + use<'v, 'n> {
         self.pods.values().filter(move |other| other.name != pod)
     }
 }
@@ -256,10 +259,10 @@ pub fn volumes(claims: &[PersistentVolumeClaim]) -> BTreeMap<String, VolumeView>
 
 /// A time of Kubernetes in milliseconds; 0 when absent.
 #[must_use]
-pub fn milliseconds(
-    time: Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>,
-) -> u64 {
-    time.map_or(0, |time| u64::try_from(time.0.as_millisecond()).unwrap_or(0))
+pub fn milliseconds(time: Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>) -> u64 {
+    time.map_or(0, |time| {
+        u64::try_from(time.0.as_millisecond()).unwrap_or(0)
+    })
 }
 
 fn pod_view(pod: &Pod, sets: &[StatefulSet]) -> PodView {
@@ -270,7 +273,9 @@ fn pod_view(pod: &Pod, sets: &[StatefulSet]) -> PodView {
     PodView {
         name: pod.metadata.name.clone().unwrap_or_default(),
         uid: pod.metadata.uid.clone().unwrap_or_default(),
-        ip: status.and_then(|status| status.pod_ip.clone()).filter(|ip| !ip.is_empty()),
+        ip: status
+            .and_then(|status| status.pod_ip.clone())
+            .filter(|ip| !ip.is_empty()),
         role: Role::of(pod),
         terminating: pod.metadata.deletion_timestamp.is_some(),
         ready: container.is_some_and(|container| container.ready),
@@ -287,7 +292,11 @@ fn running_since(container: &ContainerStatus) -> Option<u64> {
 
 /// Whether the Pod's set has a newer template, as far as its controller has seen it.
 fn outdated(pod: &Pod, sets: &[StatefulSet]) -> bool {
-    let owner = pod.metadata.owner_references.as_ref().and_then(|owners| owners.first());
+    let owner = pod
+        .metadata
+        .owner_references
+        .as_ref()
+        .and_then(|owners| owners.first());
     let set = sets.iter().find(|set| {
         owner.is_some_and(|owner| set.metadata.uid.as_deref() == Some(owner.uid.as_str()))
     });
@@ -352,15 +361,20 @@ fn stance(replication: &Info<'_>) -> Stance {
 /// `slave0:ip=10.244.0.7,port=6379,state=online,offset=78,lag=0`.
 fn feeds(replication: &Info<'_>) -> BTreeMap<String, Feed> {
     let lines = replication.fields().filter(|(name, _)| {
-        name.strip_prefix("slave").is_some_and(|number| number.parse::<u32>().is_ok())
+        name.strip_prefix("slave")
+            .is_some_and(|number| number.parse::<u32>().is_ok())
     });
     let feeds = lines.filter_map(|(_, line)| {
-        let words: BTreeMap<&str, &str> =
-            line.split(',').filter_map(|word| word.split_once('=')).collect();
+        let words: BTreeMap<&str, &str> = line
+            .split(',')
+            .filter_map(|word| word.split_once('='))
+            .collect();
         let number = |key: &str| words.get(key).and_then(|value| value.parse::<i64>().ok());
         let feed = Feed {
             online: words.get("state") == Some(&"online"),
-            lag: number("lag").and_then(|lag| u64::try_from(lag).ok()).unwrap_or(u64::MAX),
+            lag: number("lag")
+                .and_then(|lag| u64::try_from(lag).ok())
+                .unwrap_or(u64::MAX),
             offset: number("offset").unwrap_or(0),
         };
         Some(((*words.get("ip")?).to_owned(), feed))
@@ -372,7 +386,10 @@ fn feeds(replication: &Info<'_>) -> BTreeMap<String, Feed> {
 fn keys(keyspace: &Info<'_>) -> u64 {
     let databases = keyspace.fields().filter(|(name, _)| name.starts_with("db"));
     let counts = databases.filter_map(|(_, line)| {
-        line.split(',').find_map(|word| word.strip_prefix("keys="))?.parse::<u64>().ok()
+        line.split(',')
+            .find_map(|word| word.strip_prefix("keys="))?
+            .parse::<u64>()
+            .ok()
     });
     counts.sum()
 }
@@ -390,8 +407,8 @@ fn disk_trouble(persistence: &Info<'_>, settings: &BTreeMap<String, String>) -> 
 }
 
 fn aof(persistence: &Info<'_>) -> Aof {
-    let rewriting = persistence.flag("aof_rewrite_in_progress")
-        || persistence.flag("aof_rewrite_scheduled");
+    let rewriting =
+        persistence.flag("aof_rewrite_in_progress") || persistence.flag("aof_rewrite_scheduled");
     match persistence.flag("aof_enabled") {
         false => Aof::Off,
         true if rewriting => Aof::Starting,

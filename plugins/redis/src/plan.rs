@@ -71,17 +71,21 @@ pub fn action(means: &Means<'_>, command: &Command) -> Option<Action> {
             let words = ["REPLICAOF", ip, &REDIS_PORT.to_string()].map(str::to_owned);
             Some(redis(means, "follow", target)?.command(words).into())
         }
-        Command::Guard(target, guarded) => {
-            Some(redis(means, "guard", target)?.command(min_replicas(*guarded)).into())
-        }
+        Command::Guard(target, guarded) => Some(
+            redis(means, "guard", target)?
+                .command(min_replicas(*guarded))
+                .into(),
+        ),
         Command::HandOver(target, ip) => {
             let port = REDIS_PORT.to_string();
             let words = ["FAILOVER", "TO", ip, &port, "TIMEOUT", HAND_OVER].map(str::to_owned);
             Some(redis(means, "hand-over", target)?.command(words).into())
         }
-        Command::AbandonHandOver(target) => {
-            Some(redis(means, "abandon", target)?.command(["FAILOVER", "ABORT"]).into())
-        }
+        Command::AbandonHandOver(target) => Some(
+            redis(means, "abandon", target)?
+                .command(["FAILOVER", "ABORT"])
+                .into(),
+        ),
         Command::Label(pod, role) => label(means, pod, *role),
         Command::Mark { pod, epoch, aof } => mark(means, pod, *epoch, *aof),
         Command::Set(target, name, value) => set(means, target, name, value),
@@ -89,7 +93,12 @@ pub fn action(means: &Means<'_>, command: &Command) -> Option<Action> {
         Command::Grow(pod) => grow(means, pod),
         Command::Replace(pod) => {
             let found = find(means, pod)?;
-            Some(Action::delete(format!("replace/{pod}"), found, None, Duration::ZERO))
+            Some(Action::delete(
+                format!("replace/{pod}"),
+                found,
+                None,
+                Duration::ZERO,
+            ))
         }
     }
 }
@@ -107,34 +116,58 @@ fn min_replicas(guarded: u8) -> [String; 4] {
 
 fn open(means: &Means<'_>, target: &Target, guarded: u8) -> Option<Action> {
     let action = redis(means, "open", target)?.timeout(OPEN);
-    let action = action.command(min_replicas(guarded)).command(["REPLICAOF", "NO", "ONE"]);
+    let action = action
+        .command(min_replicas(guarded))
+        .command(["REPLICAOF", "NO", "ONE"]);
     Some(action.into())
 }
 
 fn fence(means: &Means<'_>, pod: &str) -> Option<Action> {
     let found = find(means, pod)?;
-    Some(Action::delete(format!("fence/{pod}"), found, Some(FENCE_GRACE), FENCE_WAIT))
+    Some(Action::delete(
+        format!("fence/{pod}"),
+        found,
+        Some(FENCE_GRACE),
+        FENCE_WAIT,
+    ))
 }
 
 fn set(means: &Means<'_>, target: &Target, name: &str, value: &str) -> Option<Action> {
     let pod = find(means, &target.pod)?;
     let id = format!("set/{}/{name}", target.pod);
     let action = Action::redis(id, pod_port(pod, REDIS_PORT)).login(means.login);
-    Some(action.only_run(&target.run_id).command(["CONFIG", "SET", name, value]).into())
+    Some(
+        action
+            .only_run(&target.run_id)
+            .command(["CONFIG", "SET", name, value])
+            .into(),
+    )
 }
 
 /// Before the log is turned off a snapshot is asked for, where snapshots are written at all: it then holds the data.
 fn switch_aof(means: &Means<'_>, target: &Target, on: bool) -> Option<Action> {
     let action = redis(means, "aof", target)?;
     let snapshot = !on && means.wish.spec.persistence.enable_rdb;
-    let action = if snapshot { action.command(["BGSAVE", "SCHEDULE"]) } else { action };
+    let action = if snapshot {
+        action.command(["BGSAVE", "SCHEDULE"])
+    } else {
+        action
+    };
     let value = if on { "yes" } else { "no" };
-    Some(action.command(["CONFIG", "SET", "appendonly", value]).into())
+    Some(
+        action
+            .command(["CONFIG", "SET", "appendonly", value])
+            .into(),
+    )
 }
 
 fn label(means: &Means<'_>, pod: &str, role: Role) -> Option<Action> {
     let patch = json!({"metadata": {"labels": {ROLE: role.label()}}});
-    Some(Action::patch(format!("label/{pod}"), find(means, pod)?, &patch))
+    Some(Action::patch(
+        format!("label/{pod}"),
+        find(means, pod)?,
+        &patch,
+    ))
 }
 
 fn mark(means: &Means<'_>, pod: &str, epoch: i64, aof: bool) -> Option<Action> {
@@ -142,17 +175,28 @@ fn mark(means: &Means<'_>, pod: &str, epoch: i64, aof: bool) -> Option<Action> {
         EPOCH: epoch.to_string(),
         AOF: aof.to_string(),
     }}});
-    Some(Action::patch(format!("mark/{pod}"), claim(means, pod)?, &patch))
+    Some(Action::patch(
+        format!("mark/{pod}"),
+        claim(means, pod)?,
+        &patch,
+    ))
 }
 
 fn grow(means: &Means<'_>, pod: &str) -> Option<Action> {
     let size = means.wish.spec.persistence.size.text();
     let patch = json!({"spec": {"resources": {"requests": {"storage": size}}}});
-    Some(Action::patch(format!("grow/{pod}"), claim(means, pod)?, &patch))
+    Some(Action::patch(
+        format!("grow/{pod}"),
+        claim(means, pod)?,
+        &patch,
+    ))
 }
 
 fn find<'a>(means: &Means<'a>, pod: &str) -> Option<&'a Pod> {
-    means.pods.iter().find(|found| found.metadata.name.as_deref() == Some(pod))
+    means
+        .pods
+        .iter()
+        .find(|found| found.metadata.name.as_deref() == Some(pod))
 }
 
 fn claim<'a>(means: &Means<'a>, pod: &str) -> Option<&'a PersistentVolumeClaim> {

@@ -21,7 +21,10 @@ pub fn arrived(view: &View, primary: &Primary, decision: &mut Decision) -> bool 
     let Some(planned) = &view.record.planned else {
         return false;
     };
-    let target = view.pods.get(&planned.to).and_then(|pod| Some((pod, pod.staying()?)));
+    let target = view
+        .pods
+        .get(&planned.to)
+        .and_then(|pod| Some((pod, pod.staying()?)));
     let took_over = target.filter(|(_, server)| {
         server.is_primary() && server.replid2 == primary.replid && !primary.replid.is_empty()
     });
@@ -29,7 +32,10 @@ pub fn arrived(view: &View, primary: &Primary, decision: &mut Decision) -> bool 
         return false;
     };
     decision.crown(view, pod, server, Vec::new());
-    decision.note("PrimaryMoved", format!("{} handed over to {}", primary.pod, pod.name));
+    decision.note(
+        "PrimaryMoved",
+        format!("{} handed over to {}", primary.pod, pod.name),
+    );
     decision.state = State::Opening;
     true
 }
@@ -42,7 +48,12 @@ pub fn plan(
     server: &ServerView,
     decision: &mut Decision,
 ) {
-    if let Some(planned) = view.record.planned.as_ref().filter(|it| it.again_after.is_none()) {
+    if let Some(planned) = view
+        .record
+        .planned
+        .as_ref()
+        .filter(|it| it.again_after.is_none())
+    {
         watch(view, primary, server, planned, decision);
         return;
     }
@@ -53,7 +64,14 @@ pub fn plan(
         Some(Reason::IsOutdated) if decision.pending.is_some() => {}
         Some(Reason::IsOutdated) if wish.spec.replicas == 0 => replace(&primary.pod, decision),
         Some(Reason::IsOutdated) => {
-            hand_over(wish, view, primary, server, "its Pod is to be replaced", decision);
+            hand_over(
+                wish,
+                view,
+                primary,
+                server,
+                "its Pod is to be replaced",
+                decision,
+            );
         }
         None => {
             decision.record.planned = None;
@@ -76,13 +94,21 @@ fn watch(
         return;
     }
     if server.handing_over {
-        decision.commands.push(Command::AbandonHandOver(server.target(&primary.pod)));
+        decision
+            .commands
+            .push(Command::AbandonHandOver(server.target(&primary.pod)));
     }
     decision.warn(
         "MoveAbandoned",
-        format!("{} did not take over from {} in time; trying again later", planned.to, primary.pod),
+        format!(
+            "{} did not take over from {} in time; trying again later",
+            planned.to, primary.pod
+        ),
     );
-    decision.wait_for(format!("{} did not take over from {} in time", planned.to, primary.pod));
+    decision.wait_for(format!(
+        "{} did not take over from {} in time",
+        planned.to, primary.pod
+    ));
     decision.record.planned = Some(Move {
         again_after: Some(view.now + PAUSE),
         ..planned.clone()
@@ -104,13 +130,18 @@ fn reason_to_move(
     server: &ServerView,
 ) -> Option<Reason> {
     if wish.leaves(&primary.pod) {
-        return Some(Reason::MustLeave("its Pod leaves with the scale-in".to_owned()));
+        return Some(Reason::MustLeave(
+            "its Pod leaves with the scale-in".to_owned(),
+        ));
     }
     if let Some(trouble) = &server.disk_trouble {
         return Some(Reason::MustLeave(trouble.clone()));
     }
     let outdated = |pod: &PodView| pod.outdated && !wish.leaves(&pod.name);
-    let replicas = view.others(&primary.pod).filter(|pod| outdated(pod)).count();
+    let replicas = view
+        .others(&primary.pod)
+        .filter(|pod| outdated(pod))
+        .count();
     let own = view.pods.get(&primary.pod).is_some_and(outdated);
     (own && replicas == 0).then_some(Reason::IsOutdated)
 }
@@ -125,7 +156,11 @@ fn hand_over(
     decision: &mut Decision,
 ) {
     decision.wait_for(format!("{} is to hand over: {why}", primary.pod));
-    let paused = view.record.planned.as_ref().and_then(|planned| planned.again_after);
+    let paused = view
+        .record
+        .planned
+        .as_ref()
+        .and_then(|planned| planned.again_after);
     if paused.is_some_and(|again| view.now < again) {
         return;
     }
@@ -139,18 +174,31 @@ fn hand_over(
         again_after: None,
     });
     // The replica may have been bound as a primary before; nobody follows it yet.
-    decision.commands.push(Command::Guard(replica.target(&pod.name), 0));
-    decision.commands.push(Command::HandOver(server.target(&primary.pod), ip.clone()));
-    decision.note("MoveStarted", format!("{} hands over to {}: {why}", primary.pod, pod.name));
+    decision
+        .commands
+        .push(Command::Guard(replica.target(&pod.name), 0));
+    decision
+        .commands
+        .push(Command::HandOver(server.target(&primary.pod), ip.clone()));
+    decision.note(
+        "MoveStarted",
+        format!("{} hands over to {}: {why}", primary.pod, pod.name),
+    );
     decision.state = State::Moving(pod.name.clone());
 }
 
 /// The replica in sync that takes over: up to date in template first, then in data.
 fn target<'v>(wish: &Wish<'_>, view: &'v View) -> Option<(&'v PodView, &'v ServerView)> {
-    let members = view.record.in_sync.iter().filter(|member| !wish.leaves(&member.pod));
+    let members = view
+        .record
+        .in_sync
+        .iter()
+        .filter(|member| !wish.leaves(&member.pod));
     let runs = members.filter_map(|member| {
         let pod = view.pods.get(&member.pod)?;
-        let server = pod.staying().filter(|server| server.run_id == member.run_id)?;
+        let server = pod
+            .staying()
+            .filter(|server| server.run_id == member.run_id)?;
         let fit = server.is_whole() && server.priority > 0 && server.disk_trouble.is_none();
         fit.then_some((pod, server))
     });
@@ -159,9 +207,9 @@ fn target<'v>(wish: &Wish<'_>, view: &'v View) -> Option<(&'v PodView, &'v Serve
 
 /// Outdated Pods that are broken are replaced at once, so that a bad spec can be undone.
 fn replace_broken(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut Decision) {
-    let broken = view.others(&primary.pod).filter(|pod| {
-        pod.outdated && !pod.terminating && !pod.ready && !wish.leaves(&pod.name)
-    });
+    let broken = view
+        .others(&primary.pod)
+        .filter(|pod| pod.outdated && !pod.terminating && !pod.ready && !wish.leaves(&pod.name));
     for pod in broken {
         replace(&pod.name, decision);
     }
@@ -169,11 +217,22 @@ fn replace_broken(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mu
 
 /// Nothing else is touched before every Pod that the spec asks for follows closely.
 fn await_replicas(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut Decision) {
-    let in_sync = |name: &String| decision.record.in_sync.iter().any(|member| member.pod == *name);
+    let in_sync = |name: &String| {
+        decision
+            .record
+            .in_sync
+            .iter()
+            .any(|member| member.pod == *name)
+    };
     let names = wish.pods();
-    let missing = names.iter().find(|name| **name != primary.pod && !in_sync(name));
+    let missing = names
+        .iter()
+        .find(|name| **name != primary.pod && !in_sync(name));
     if let Some(name) = missing {
-        decision.wait_for(format!("{name} does not follow {} closely yet", primary.pod));
+        decision.wait_for(format!(
+            "{name} does not follow {} closely yet",
+            primary.pod
+        ));
     } else if let Some(pod) = view.pods.keys().find(|pod| wish.leaves(pod)) {
         decision.wait_for(format!("{pod} leaves"));
     }
@@ -184,9 +243,9 @@ fn replace_next(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut 
     if decision.pending.is_some() {
         return;
     }
-    let outdated = view.others(&primary.pod).filter(|pod| {
-        pod.outdated && !pod.terminating && !wish.leaves(&pod.name)
-    });
+    let outdated = view
+        .others(&primary.pod)
+        .filter(|pod| pod.outdated && !pod.terminating && !wish.leaves(&pod.name));
     // The highest number first, as StatefulSets do.
     if let Some(pod) = outdated.max_by(|one, other| one.name.cmp(&other.name)) {
         replace(&pod.name, decision);
@@ -195,7 +254,10 @@ fn replace_next(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut 
 
 fn replace(pod: &str, decision: &mut Decision) {
     decision.wait_for(format!("replacing {pod}"));
-    decision.note("PodReplaced", format!("replacing {pod}: it was made from an older template"));
+    decision.note(
+        "PodReplaced",
+        format!("replacing {pod}: it was made from an older template"),
+    );
     decision.commands.push(Command::Replace(pod.to_owned()));
 }
 
@@ -300,12 +362,22 @@ mod tests {
         scene.server(MASTER).handing_over = true;
         let decision = scene.decide();
         assert!(decision.orders(&Command::AbandonHandOver(target(MASTER))));
-        let again = decision.record.planned.as_ref().unwrap().again_after.unwrap();
+        let again = decision
+            .record
+            .planned
+            .as_ref()
+            .unwrap()
+            .again_after
+            .unwrap();
 
         scene.view.record = decision.record;
         scene.server(MASTER).handing_over = false;
         let waits = |scene: &Scene| {
-            !scene.decide().commands.iter().any(|it| matches!(it, Command::HandOver(..)))
+            !scene
+                .decide()
+                .commands
+                .iter()
+                .any(|it| matches!(it, Command::HandOver(..)))
         };
         assert!(waits(&scene));
         scene.view.now = again;
@@ -364,7 +436,10 @@ mod tests {
         scene.view.pods.retain(|name, _| name == MASTER);
         scene.view.record.in_sync.clear();
         scene.server(MASTER).feeds.clear();
-        scene.server(MASTER).settings.insert("min-replicas-to-write".into(), "0".into());
+        scene
+            .server(MASTER)
+            .settings
+            .insert("min-replicas-to-write".into(), "0".into());
         scene.pod(MASTER).outdated = true;
         assert_eq!(replaces(&scene), [MASTER]);
     }

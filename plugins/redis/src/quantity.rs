@@ -8,7 +8,9 @@ pub const SIZE: &str = "spec.persistence.size";
 /// Bytes of `10Gi`, `500M` or `1000`; `None` for anything else.
 #[must_use]
 pub fn bytes(text: &str) -> Option<u64> {
-    let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let unit = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let factor: u64 = match &text[unit..] {
         "" => 1,
         "k" => 1000,
@@ -33,7 +35,11 @@ fn fraction_of(factor: u64, digits: &str) -> Option<u64> {
         return Some(0);
     }
     let scale = 10u64.pow(u32::try_from(digits.len()).ok()?);
-    digits.parse::<u64>().ok()?.checked_mul(factor).map(|parts| parts / scale)
+    digits
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(factor)
+        .map(|parts| parts / scale)
 }
 
 /// The size that a claim asks for, in bytes.

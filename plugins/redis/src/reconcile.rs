@@ -58,7 +58,10 @@ impl Controller for RedisController {
     }
 
     fn finalize(&self, redis: &Redis, cx: &Context<'_>) -> Result<Plan, Error> {
-        let Some(deletion) = cx.deletion().filter(|deletion| !deletion.namespace_terminating) else {
+        let Some(deletion) = cx
+            .deletion()
+            .filter(|deletion| !deletion.namespace_terminating)
+        else {
             return Ok(Plan::finalized());
         };
         let names = Names::of(cx.name());
@@ -106,7 +109,10 @@ impl Facts {
         let password = named.map(|named| password(cx, named));
         let (pods, claims) = cx.all(questions)?;
         let password = password.transpose()?.unwrap_or(Password::Generated);
-        let pods: Vec<Pod> = pods.into_iter().filter(|pod| is_member(names, pod)).collect();
+        let pods: Vec<Pod> = pods
+            .into_iter()
+            .filter(|pod| is_member(names, pod))
+            .collect();
         let login = Login {
             user: OPERATOR.to_owned(),
             passwords: vec![SecretKey {
@@ -148,9 +154,11 @@ impl Facts {
 fn password(cx: &Context<'_>, named: &PasswordSecret) -> Result<Password, Error> {
     let secret = cx.secret(&named.name).get()?;
     let value = secret.and_then(|secret| secret.data.get(&named.key).cloned());
-    Ok(value.map_or(Password::Missing(named.clone()), |value| Password::Named {
-        digest: value.digest,
-    }))
+    Ok(
+        value.map_or(Password::Missing(named.clone()), |value| Password::Named {
+            digest: value.digest,
+        }),
+    )
 }
 
 /// Pods are known by name: one whose owner is being made anew is still a member.
@@ -170,17 +178,27 @@ fn ask_servers(
     let settings = Settings::of(&redis.spec, &record.rejected);
     let mut wanted: Vec<&str> = settings.live.keys().map(String::as_str).collect();
     wanted.push(MIN_REPLICAS);
-    let primary = record.primary.as_ref().map_or("", |primary| primary.pod.as_str());
+    let primary = record
+        .primary
+        .as_ref()
+        .map_or("", |primary| primary.pod.as_str());
     let has_address = |pod: &&Pod| {
-        pod.status.as_ref().is_some_and(|status| status.pod_ip.as_ref().is_some_and(|ip| !ip.is_empty()))
+        pod.status
+            .as_ref()
+            .is_some_and(|status| status.pod_ip.as_ref().is_some_and(|ip| !ip.is_empty()))
     };
     let is_primary = |pod: &&Pod| pod.metadata.name.as_deref() == Some(primary);
-    let (first, last): (Vec<&Pod>, Vec<&Pod>) =
-        pods.iter().filter(has_address).partition(|pod| !is_primary(pod));
+    let (first, last): (Vec<&Pod>, Vec<&Pod>) = pods
+        .iter()
+        .filter(has_address)
+        .partition(|pod| !is_primary(pod));
     let ask = |pods: Vec<&Pod>, stage: u32| {
         let query = cx.redis(pods, login).stage(stage).config_get(&wanted);
         let sections = ["server", "replication", "persistence", "keyspace", "memory"];
-        sections.iter().fold(query, |query, section| query.info(section)).ask()
+        sections
+            .iter()
+            .fold(query, |query, section| query.info(section))
+            .ask()
     };
     let (mut replies, of_primary) = cx.all((ask(first, 1), ask(last, 2)))?;
     replies.extend(of_primary);
@@ -206,7 +224,9 @@ fn write(
         spec: wish.spec,
         settings: wish.settings,
         record: received,
-        boots_with_aof: received.boots_with_aof.unwrap_or(forming::boots_with_aof(wish, view)),
+        boots_with_aof: received
+            .boots_with_aof
+            .unwrap_or(forming::boots_with_aof(wish, view)),
         password_digest: digest,
     };
     add_children(&mut plan, cx, &blueprint)?;
@@ -220,8 +240,12 @@ fn write(
         view,
         login: &facts.login,
     };
-    let granted: Vec<Command> =
-        decision.commands.iter().filter(|command| is_granted(cx, command)).cloned().collect();
+    let granted: Vec<Command> = decision
+        .commands
+        .iter()
+        .filter(|command| is_granted(cx, command))
+        .cloned()
+        .collect();
     add_steps(&mut plan, &means, &granted);
     let calm = decision.state == State::Serving && decision.pending.is_none();
     plan.requeue_after(if calm { CALM } else { BUSY });
@@ -260,21 +284,33 @@ fn add_events(plan: &mut Plan, cx: &Context<'_>, decision: &Decision) {
 }
 
 fn add_measurements(plan: &mut Plan, view: &View) {
-    let primary = view.record.primary.as_ref().and_then(|it| view.server(&it.pod));
+    let primary = view
+        .record
+        .primary
+        .as_ref()
+        .and_then(|it| view.server(&it.pod));
     for pod in view.pods.values() {
-        let Some(server) = pod.answering() else { continue };
+        let Some(server) = pod.answering() else {
+            continue;
+        };
         let labels = [("pod", pod.name.as_str())];
         plan.metric("memory_used_bytes", &labels, server.memory);
         plan.metric("keys", &labels, server.keys);
         if let Some(primary) = primary.filter(|primary| primary.replid == server.replid) {
-            plan.metric("replication_lag_bytes", &labels, (primary.offset - server.offset).max(0));
+            plan.metric(
+                "replication_lag_bytes",
+                &labels,
+                (primary.offset - server.offset).max(0),
+            );
         }
     }
     plan.metric("in_sync_replicas", &[], view.record.in_sync.len());
 }
 
 fn delete_volumes(claims: &[PersistentVolumeClaim]) -> Vec<Action> {
-    let living = claims.iter().filter(|claim| claim.metadata.deletion_timestamp.is_none());
+    let living = claims
+        .iter()
+        .filter(|claim| claim.metadata.deletion_timestamp.is_none());
     let delete = living.map(|claim| {
         let name = claim.metadata.name.as_deref().unwrap_or_default();
         Action::delete(format!("delete/{name}"), claim, None, Duration::ZERO)
@@ -310,7 +346,9 @@ fn mark_primary(
             passwords: Vec::new(),
         },
     };
-    mark.iter().filter_map(|command| crate::plan::action(&means, command)).collect()
+    mark.iter()
+        .filter_map(|command| crate::plan::action(&means, command))
+        .collect()
 }
 
 fn mark_if_needed(view: &View, record: &Record) -> Option<Command> {

@@ -13,8 +13,14 @@ use crate::status::{Record, Rejected};
 /// Every field that is not followed, with why and what to do.
 #[must_use]
 pub fn refusals(spec: &RedisSpec, settings: &Settings, record: &Record) -> Vec<(String, String)> {
-    let refused = settings.refused.iter().map(|(name, why)| (field(name), why.clone()));
-    unsupported(spec).chain(refused).chain(size(spec, record)).collect()
+    let refused = settings
+        .refused
+        .iter()
+        .map(|(name, why)| (field(name), why.clone()));
+    unsupported(spec)
+        .chain(refused)
+        .chain(size(spec, record))
+        .collect()
 }
 
 fn unsupported(spec: &RedisSpec) -> impl Iterator<Item = (String, String)> {
@@ -24,7 +30,11 @@ fn unsupported(spec: &RedisSpec) -> impl Iterator<Item = (String, String)> {
             "spec.sentinel.enabled",
             "Sentinels are not run yet; the operator fails over by itself. Set it to false",
         ),
-        (spec.backup.is_some(), "spec.backup", "backups are not run yet; remove it"),
+        (
+            spec.backup.is_some(),
+            "spec.backup",
+            "backups are not run yet; remove it",
+        ),
         (
             spec.monitoring.as_ref().is_some_and(|it| it.enabled),
             "spec.monitoring.enabled",
@@ -36,7 +46,10 @@ fn unsupported(spec: &RedisSpec) -> impl Iterator<Item = (String, String)> {
             "autoscaling is not run yet; set it to false",
         ),
         (
-            spec.persistence.rdb_schedule.as_ref().is_some_and(|it| every_minutes(it).is_none()),
+            spec.persistence
+                .rdb_schedule
+                .as_ref()
+                .is_some_and(|it| every_minutes(it).is_none()),
             "spec.persistence.rdbSchedule",
             "only */N * * * * is followed, every N minutes; Redis' default applies",
         ),
@@ -63,10 +76,18 @@ pub fn remember_rejected(cx: &Context<'_>, spec: &RedisSpec, record: &mut Record
         };
         if let Some(value) = wanted.get(&field) {
             let why = why.clone();
-            record.rejected.insert(field, Rejected { value: value.clone(), why });
+            record.rejected.insert(
+                field,
+                Rejected {
+                    value: value.clone(),
+                    why,
+                },
+            );
         }
     }
-    record.rejected.retain(|field, rejected| wanted.get(field) == Some(&rejected.value));
+    record
+        .rejected
+        .retain(|field, rejected| wanted.get(field) == Some(&rejected.value));
 }
 
 /// The values of the fields that may be refused.

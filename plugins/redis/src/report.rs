@@ -20,9 +20,16 @@ pub fn status(
     view: &View,
     decision: &Decision,
 ) -> RedisStatus {
-    let primary = decision.record.primary.as_ref().map_or("", |primary| primary.pod.as_str());
+    let primary = decision
+        .record
+        .primary
+        .as_ref()
+        .map_or("", |primary| primary.pod.as_str());
     let replicas = replicas(view, primary, decision);
-    let ready = replicas.values().filter(|status| **status == ReplicaStatus::Ready).count();
+    let ready = replicas
+        .values()
+        .filter(|status| **status == ReplicaStatus::Ready)
+        .count();
     let mut conditions = received(redis, cx);
     ready_condition(&mut conditions, primary, &decision.state);
     reconciled_condition(&mut conditions, decision);
@@ -56,7 +63,10 @@ pub fn ungranted(redis: &Redis, cx: &Context<'_>, missing: &Missing) -> RedisSta
 }
 
 fn received(redis: &Redis, cx: &Context<'_>) -> Conditions {
-    let known = redis.status.as_ref().map_or(&[][..], |status| &status.conditions);
+    let known = redis
+        .status
+        .as_ref()
+        .map_or(&[][..], |status| &status.conditions);
     Conditions::received(known, cx.metadata().generation, cx.time())
 }
 
@@ -79,7 +89,11 @@ fn master_status(state: &State) -> MasterStatus {
 
 fn replicas(view: &View, primary: &str, decision: &Decision) -> BTreeMap<String, ReplicaStatus> {
     let others = view.others(primary).map(|pod| {
-        let in_sync = decision.record.in_sync.iter().any(|member| member.pod == pod.name);
+        let in_sync = decision
+            .record
+            .in_sync
+            .iter()
+            .any(|member| member.pod == pod.name);
         let status = match pod.staying() {
             None => ReplicaStatus::NotReady,
             Some(_) if in_sync => ReplicaStatus::Ready,
@@ -109,7 +123,12 @@ fn reconciled_condition(conditions: &mut Conditions, decision: &Decision) {
         (State::Serving | State::Moving(_), Some(what)) => {
             conditions.set("Reconciled", "False", "InProgress", what);
         }
-        _ => conditions.set("Reconciled", "False", "NoPrimary", "waits for a primary that takes writes"),
+        _ => conditions.set(
+            "Reconciled",
+            "False",
+            "NoPrimary",
+            "waits for a primary that takes writes",
+        ),
     }
 }
 

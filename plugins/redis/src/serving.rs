@@ -42,7 +42,11 @@ pub fn serve(
 
 /// Replicas that follow closely: seen from both ends of the link.
 fn follow_closely(view: &View, primary: &Primary, server: &ServerView) -> BTreeSet<Member> {
-    let Some(ip) = view.pods.get(&primary.pod).and_then(|pod| pod.ip.as_deref()) else {
+    let Some(ip) = view
+        .pods
+        .get(&primary.pod)
+        .and_then(|pod| pod.ip.as_deref())
+    else {
         return BTreeSet::new();
     };
     let close = view.others(&primary.pod).filter_map(|pod| {
@@ -72,13 +76,26 @@ fn keep_in_sync(
     decision: &mut Decision,
 ) {
     let recorded = &view.record.in_sync;
-    let kept = recorded.iter().filter(|member| stays(view, primary, server, member));
-    let members: Vec<Member> =
-        current.iter().chain(kept).cloned().collect::<BTreeSet<_>>().into_iter().collect();
-    let bound = server.settings.get(MIN_REPLICAS).is_some_and(|number| number != "0");
+    let kept = recorded
+        .iter()
+        .filter(|member| stays(view, primary, server, member));
+    let members: Vec<Member> = current
+        .iter()
+        .chain(kept)
+        .cloned()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let bound = server
+        .settings
+        .get(MIN_REPLICAS)
+        .is_some_and(|number| number != "0");
     let wanted = !members.is_empty();
     if bound != wanted {
-        decision.commands.push(Command::Guard(server.target(&primary.pod), u8::from(wanted)));
+        decision.commands.push(Command::Guard(
+            server.target(&primary.pod),
+            u8::from(wanted),
+        ));
     }
     let first_regained = recorded.is_empty() && wanted && !bound;
     if !first_regained {
@@ -126,10 +143,16 @@ fn announce(view: &View, primary: &Primary, decision: &mut Decision) {
     };
     let (before, after) = (names(&view.record.in_sync), names(&decision.record.in_sync));
     for pod in after.difference(&before) {
-        decision.note("ReplicaInSync", format!("{pod} follows {} closely", primary.pod));
+        decision.note(
+            "ReplicaInSync",
+            format!("{pod} follows {} closely", primary.pod),
+        );
     }
     for pod in before.difference(&after) {
-        decision.warn("ReplicaBehind", format!("{pod} no longer follows {} closely", primary.pod));
+        decision.warn(
+            "ReplicaBehind",
+            format!("{pod} no longer follows {} closely", primary.pod),
+        );
     }
 }
 
@@ -140,7 +163,9 @@ fn point_at_primary(view: &View, primary: &Primary, decision: &mut Decision) {
     };
     for pod in view.others(&primary.pod) {
         if let Some(server) = pod.staying().filter(|it| !it.loading && !it.follows(&ip)) {
-            decision.commands.push(Command::Follow(server.target(&pod.name), ip.clone()));
+            decision
+                .commands
+                .push(Command::Follow(server.target(&pod.name), ip.clone()));
         }
     }
 }
@@ -162,7 +187,13 @@ fn replace_frozen(view: &View, primary: &Primary, server: &ServerView, decision:
         silent && !pod.terminating && pod.running_since.is_some_and(long) && !is_fed(pod, server)
     });
     if let Some(pod) = frozen {
-        decision.warn("PodReplaced", format!("replacing {}: its Redis has not answered for 60 s", pod.name));
+        decision.warn(
+            "PodReplaced",
+            format!(
+                "replacing {}: its Redis has not answered for 60 s",
+                pod.name
+            ),
+        );
         decision.commands.push(Command::Replace(pod.name.clone()));
     }
 }
@@ -200,12 +231,18 @@ mod tests {
     fn the_first_replica_regained_binds_the_primary_before_it_counts() {
         let mut scene = Scene::healthy();
         scene.view.record.in_sync.clear();
-        scene.server(MASTER).settings.insert(MIN_REPLICAS.into(), "0".into());
+        scene
+            .server(MASTER)
+            .settings
+            .insert(MIN_REPLICAS.into(), "0".into());
         let decision = scene.decide();
         assert!(decision.in_sync().is_empty());
         assert!(decision.orders(&Command::Guard(target(MASTER), 1)));
 
-        scene.server(MASTER).settings.insert(MIN_REPLICAS.into(), "1".into());
+        scene
+            .server(MASTER)
+            .settings
+            .insert(MIN_REPLICAS.into(), "1".into());
         let decision = scene.decide();
         assert_eq!(decision.in_sync(), [R0, R1]);
         assert!(decision.commands.is_empty());
@@ -215,7 +252,9 @@ mod tests {
     fn who_does_not_follow_closely_is_not_in_sync() {
         let cases: [(&str, fn(&mut Scene)); 6] = [
             ("its link is down", |scene| scene.unlink(R1, MASTER, 1)),
-            ("it has another history", |scene| scene.server(R1).replid = "other".into()),
+            ("it has another history", |scene| {
+                scene.server(R1).replid = "other".into()
+            }),
             ("it receives a copy", |scene| {
                 scene.server(R1).stance = Stance::Follows {
                     host: ip(MASTER),
@@ -230,7 +269,9 @@ mod tests {
             ("the primary does not know it", |scene| {
                 scene.server(MASTER).feeds.remove(&ip(R1));
             }),
-            ("it is being deleted", |scene| scene.pod(R1).terminating = true),
+            ("it is being deleted", |scene| {
+                scene.pod(R1).terminating = true
+            }),
         ];
         for (name, spoil) in cases {
             let mut scene = Scene::healthy();
@@ -258,7 +299,10 @@ mod tests {
         }
         let decision = scene.decide();
         assert_eq!(decision.in_sync(), [R0, R1]);
-        assert_eq!(decision.record.primary.as_ref().unwrap().replid, "history-1");
+        assert_eq!(
+            decision.record.primary.as_ref().unwrap().replid,
+            "history-1"
+        );
 
         scene.view.now += 5_000;
         let decision = scene.decide();
@@ -312,7 +356,11 @@ mod tests {
     fn the_volume_of_the_primary_says_its_epoch() {
         let mut scene = Scene::healthy();
         scene.view.record.epoch = 7;
-        let mark = Command::Mark { pod: MASTER.into(), epoch: 7, aof: true };
+        let mark = Command::Mark {
+            pod: MASTER.into(),
+            epoch: 7,
+            aof: true,
+        };
         assert!(scene.decide().orders(&mark));
     }
 

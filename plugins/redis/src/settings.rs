@@ -61,15 +61,33 @@ const OURS: [(&str, &str); 26] = [
     ("loadmodule", "modules are not supported"),
     ("masterauth", "the replication login is the operator's"),
     ("masteruser", "the replication login is the operator's"),
-    ("min-replicas-max-lag", "the operator bounds split brain with it"),
-    ("min-replicas-to-write", "the operator bounds split brain with it"),
+    (
+        "min-replicas-max-lag",
+        "the operator bounds split brain with it",
+    ),
+    (
+        "min-replicas-to-write",
+        "the operator bounds split brain with it",
+    ),
     ("port", "the operator and the Services use 6379"),
     ("protected-mode", "access is by users and passwords"),
     ("rename-command", "the operator needs the commands"),
-    ("repl-diskless-sync-delay", "fail-over is fast only without a delay"),
-    ("repl-ping-replica-period", "the operator tells a dead primary by it"),
-    ("replica-announce-ip", "the operator points replicas by Pod address"),
-    ("replica-read-only", "a writable replica loses what is written to it"),
+    (
+        "repl-diskless-sync-delay",
+        "fail-over is fast only without a delay",
+    ),
+    (
+        "repl-ping-replica-period",
+        "the operator tells a dead primary by it",
+    ),
+    (
+        "replica-announce-ip",
+        "the operator points replicas by Pod address",
+    ),
+    (
+        "replica-read-only",
+        "a writable replica loses what is written to it",
+    ),
     ("replicaof", "the operator chooses the primary"),
     ("requirepass", "use spec.auth.passwordSecret"),
     ("slaveof", "the operator chooses the primary"),
@@ -94,10 +112,15 @@ impl Settings {
     pub fn of(spec: &RedisSpec, rejected: &BTreeMap<String, Rejected>) -> Self {
         let mut settings = Self::default();
         settings.live.insert("save".to_owned(), save_points(spec));
-        settings.live.insert("repl-backlog-size".to_owned(), "16mb".to_owned());
+        settings
+            .live
+            .insert("repl-backlog-size".to_owned(), "16mb".to_owned());
         for (name, value) in &spec.settings {
             let name = name.to_ascii_lowercase();
-            match rejected.get(&field(&name)).filter(|rejected| rejected.value == *value) {
+            match rejected
+                .get(&field(&name))
+                .filter(|rejected| rejected.value == *value)
+            {
                 Some(rejected) => _ = settings.refused.insert(name, rejected.why.clone()),
                 None => settings.sort(&name, value),
             }
@@ -119,10 +142,16 @@ impl Settings {
     #[must_use]
     pub fn differing(&self, at_server: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let differs = |name: &str, wanted: &str| {
-            at_server.get(name).is_some_and(|there| !same(name, wanted, there))
+            at_server
+                .get(name)
+                .is_some_and(|there| !same(name, wanted, there))
         };
-        let live = self.live.iter().filter(|(name, wanted)| differs(name, wanted));
-        live.map(|(name, wanted)| (name.clone(), wanted.clone())).collect()
+        let live = self
+            .live
+            .iter()
+            .filter(|(name, wanted)| differs(name, wanted));
+        live.map(|(name, wanted)| (name.clone(), wanted.clone()))
+            .collect()
     }
 }
 
@@ -148,7 +177,9 @@ fn refusal(name: &str, value: &str) -> Option<String> {
 }
 
 fn sort(name: &str) -> Option<Sort> {
-    LIVE.iter().find(|(live, _)| *live == name).map(|(_, sort)| *sort)
+    LIVE.iter()
+        .find(|(live, _)| *live == name)
+        .map(|(_, sort)| *sort)
 }
 
 fn same(name: &str, one: &str, other: &str) -> bool {
@@ -159,7 +190,10 @@ fn same(name: &str, one: &str, other: &str) -> bool {
 }
 
 fn words(value: &str) -> Vec<String> {
-    value.split_whitespace().map(str::to_ascii_lowercase).collect()
+    value
+        .split_whitespace()
+        .map(str::to_ascii_lowercase)
+        .collect()
 }
 
 /// Bytes as redis.conf counts them: `1k` is 1000, `1kb` is 1024.
@@ -258,6 +292,9 @@ mod tests {
         let mut there = settings.live.clone();
         assert!(settings.differing(&there).is_empty());
         there.insert("save".to_owned(), "1 1".to_owned());
-        assert_eq!(settings.differing(&there).keys().collect::<Vec<_>>(), ["save"]);
+        assert_eq!(
+            settings.differing(&there).keys().collect::<Vec<_>>(),
+            ["save"]
+        );
     }
 }

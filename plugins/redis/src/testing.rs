@@ -45,13 +45,22 @@ impl Scene {
         };
         for pod in [MASTER, R0, R1] {
             view.pods.insert(pod.to_owned(), fresh(pod));
-            view.volumes.insert(pod.to_owned(), VolumeView { created: 2_000, ..VolumeView::default() });
+            view.volumes.insert(
+                pod.to_owned(),
+                VolumeView {
+                    created: 2_000,
+                    ..VolumeView::default()
+                },
+            );
         }
         let mut scene = Self { spec: spec(), view };
         for pod in [MASTER, R0, R1] {
             let settings = scene.settings().live;
             scene.server(pod).settings = settings;
-            scene.server(pod).settings.insert(MIN_REPLICAS.to_owned(), "0".to_owned());
+            scene
+                .server(pod)
+                .settings
+                .insert(MIN_REPLICAS.to_owned(), "0".to_owned());
         }
         scene
     }
@@ -100,13 +109,19 @@ impl Scene {
         server.stance = Stance::Primary;
         server.replid = HISTORY.to_owned();
         (server.offset, server.keys) = (100, 3);
-        server.settings.insert(MIN_REPLICAS.to_owned(), "1".to_owned());
+        server
+            .settings
+            .insert(MIN_REPLICAS.to_owned(), "1".to_owned());
     }
 
     /// This Redis follows that one closely.
     pub(crate) fn link(&mut self, name: &str, primary: &str) {
         let replid = self.server(primary).replid.clone();
-        let feed = Feed { online: true, lag: 0, offset: 100 };
+        let feed = Feed {
+            online: true,
+            lag: 0,
+            offset: 100,
+        };
         self.server(primary).feeds.insert(ip(name), feed);
         let server = self.server(name);
         server.stance = Stance::Follows {
@@ -145,7 +160,9 @@ impl Scene {
         let settings = self.settings().live;
         let mut server = boot("restarted");
         server.settings = settings;
-        server.settings.insert(MIN_REPLICAS.to_owned(), "0".to_owned());
+        server
+            .settings
+            .insert(MIN_REPLICAS.to_owned(), "0".to_owned());
         server.run_id = format!("{name}-run-2");
         server.replid = format!("{name}-random");
         server.keys = keys;
@@ -175,7 +192,11 @@ impl Decision {
 
     /// The replicas that may be promoted by this decision.
     pub(crate) fn in_sync(&self) -> Vec<&str> {
-        self.record.in_sync.iter().map(|member| member.pod.as_str()).collect()
+        self.record
+            .in_sync
+            .iter()
+            .map(|member| member.pod.as_str())
+            .collect()
     }
 
     pub(crate) fn orders(&self, command: &Command) -> bool {

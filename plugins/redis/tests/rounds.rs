@@ -35,8 +35,10 @@ fn a_deleted_primary_is_followed_and_comes_back_as_a_replica() {
     assert_eq!(world.servers[MASTER].keys, 7);
     let story: Vec<&str> = world.events.iter().map(String::as_str).collect();
     let told = ["PrimaryLost", "FailoverStarted", "PrimaryReady"];
-    let order: Vec<usize> =
-        told.iter().map(|it| story.iter().position(|event| event == it).unwrap()).collect();
+    let order: Vec<usize> = told
+        .iter()
+        .map(|it| story.iter().position(|event| event == it).unwrap())
+        .collect();
     assert!(order.is_sorted(), "{story:?}");
 }
 
@@ -75,7 +77,11 @@ fn all_killed_at_once_come_back_with_their_data() {
 #[test]
 fn replicas_scale_out_and_in() {
     let mut world = World::running();
-    for (replicas, columns) in [(4, "Ready 4 Running"), (1, "Ready 1 Running"), (0, "Ready 0 Running")] {
+    for (replicas, columns) in [
+        (4, "Ready 4 Running"),
+        (1, "Ready 1 Running"),
+        (0, "Ready 0 Running"),
+    ] {
         world.object.spec.replicas = replicas;
         world.settle();
         assert_eq!(world.columns(), columns);
@@ -94,21 +100,48 @@ fn a_primary_that_leaves_hands_over_without_a_failover() {
     world.settle();
     assert_eq!(world.primary(), MASTER);
     assert_eq!(world.pods.keys().collect::<Vec<_>>(), [MASTER]);
-    assert!(world.events.iter().any(|event| event == "PrimaryMoved"), "{:?}", world.events);
-    assert!(!world.events.iter().any(|event| event == "PrimaryLost"), "{:?}", world.events);
+    assert!(
+        world.events.iter().any(|event| event == "PrimaryMoved"),
+        "{:?}",
+        world.events
+    );
+    assert!(
+        !world.events.iter().any(|event| event == "PrimaryLost"),
+        "{:?}",
+        world.events
+    );
 }
 
 #[test]
 fn a_setting_is_set_live_and_no_pod_is_replaced() {
     let mut world = World::running();
-    let before: Vec<_> = world.pods.values().map(|pod| pod["metadata"]["uid"].clone()).collect();
+    let before: Vec<_> = world
+        .pods
+        .values()
+        .map(|pod| pod["metadata"]["uid"].clone())
+        .collect();
     for server in world.servers.values_mut() {
-        server.config.insert("maxmemory-policy".into(), "noeviction".into());
+        server
+            .config
+            .insert("maxmemory-policy".into(), "noeviction".into());
     }
-    world.object.spec.settings.insert("maxmemory-policy".into(), "allkeys-lru".into());
+    world
+        .object
+        .spec
+        .settings
+        .insert("maxmemory-policy".into(), "allkeys-lru".into());
     world.settle();
-    assert!(world.servers.values().all(|it| it.config["maxmemory-policy"] == "allkeys-lru"));
-    let after: Vec<_> = world.pods.values().map(|pod| pod["metadata"]["uid"].clone()).collect();
+    assert!(
+        world
+            .servers
+            .values()
+            .all(|it| it.config["maxmemory-policy"] == "allkeys-lru")
+    );
+    let after: Vec<_> = world
+        .pods
+        .values()
+        .map(|pod| pod["metadata"]["uid"].clone())
+        .collect();
     assert_eq!(before, after);
 }
 
@@ -116,29 +149,65 @@ fn a_setting_is_set_live_and_no_pod_is_replaced() {
 fn a_setting_that_redis_refuses_is_named_once_and_left_alone() {
     let mut world = World::running();
     for server in world.servers.values_mut() {
-        server.config.insert("maxmemory-policy".into(), "noeviction".into());
+        server
+            .config
+            .insert("maxmemory-policy".into(), "noeviction".into());
     }
-    world.object.spec.settings.insert("maxmemory-policy".into(), "nonsense".into());
+    world
+        .object
+        .spec
+        .settings
+        .insert("maxmemory-policy".into(), "nonsense".into());
     world.settle();
-    let told = |world: &World| world.servers.values().map(|it| it.told.len()).sum::<usize>();
+    let told = |world: &World| {
+        world
+            .servers
+            .values()
+            .map(|it| it.told.len())
+            .sum::<usize>()
+    };
     let before = told(&world);
     for _ in 0..20 {
         assert!(!world.round());
     }
     assert_eq!(told(&world), before);
     let record = &world.object.status.as_ref().unwrap().record;
-    assert!(record.rejected.contains_key("spec.settings.maxmemory-policy"));
+    assert!(
+        record
+            .rejected
+            .contains_key("spec.settings.maxmemory-policy")
+    );
 }
 
 #[test]
 fn other_resources_replace_pods_one_by_one_and_the_primary_by_hand_over() {
     let mut world = World::running();
-    let before: Vec<_> = world.pods.values().map(|pod| pod["metadata"]["uid"].clone()).collect();
+    let before: Vec<_> = world
+        .pods
+        .values()
+        .map(|pod| pod["metadata"]["uid"].clone())
+        .collect();
     world.events.clear();
     world.object.spec.resources.limits.clear();
     world.settle();
     assert_eq!(world.columns(), "Ready 2 Running");
-    assert!(world.pods.values().all(|pod| !before.contains(&pod["metadata"]["uid"])));
-    assert!(!world.events.iter().any(|event| event == "PrimaryLost"), "{:?}", world.events);
-    assert_eq!(world.events.iter().filter(|it| *it == "PodReplaced").count(), 3);
+    assert!(
+        world
+            .pods
+            .values()
+            .all(|pod| !before.contains(&pod["metadata"]["uid"]))
+    );
+    assert!(
+        !world.events.iter().any(|event| event == "PrimaryLost"),
+        "{:?}",
+        world.events
+    );
+    assert_eq!(
+        world
+            .events
+            .iter()
+            .filter(|it| *it == "PodReplaced")
+            .count(),
+        3
+    );
 }

@@ -193,7 +193,11 @@ impl Step {
     pub(crate) fn wire(self) -> wire::ActionStep {
         wire::ActionStep {
             actions: self.actions.into_iter().map(|action| action.0).collect(),
-            if_failed: if self.stops { IfFailed::Stop } else { IfFailed::GoOn },
+            if_failed: if self.stops {
+                IfFailed::Stop
+            } else {
+                IfFailed::GoOn
+            },
         }
     }
 }

@@ -17,7 +17,9 @@ impl Conditions {
     /// Takes over the plugin's conditions of the received status.
     #[must_use]
     pub fn received(list: &[Condition], generation: Option<i64>, now: Time) -> Self {
-        let ours = list.iter().filter(|known| !OF_THE_HOST.contains(&known.type_.as_str()));
+        let ours = list
+            .iter()
+            .filter(|known| !OF_THE_HOST.contains(&known.type_.as_str()));
         Self {
             list: ours.cloned().collect(),
             generation,
@@ -29,11 +31,17 @@ impl Conditions {
     ///
     /// `status` is `True`, `False` or `Unknown`; `reason` is one word in CamelCase.
     pub fn set(&mut self, type_: &str, status: &str, reason: &str, message: impl Into<String>) {
-        let known = self.list.iter().position(|condition| condition.type_ == type_);
+        let known = self
+            .list
+            .iter()
+            .position(|condition| condition.type_ == type_);
         let since = known
             .map(|index| &self.list[index])
             .filter(|condition| condition.status == status)
-            .map_or_else(|| self.now.clone(), |condition| condition.last_transition_time.clone());
+            .map_or_else(
+                || self.now.clone(),
+                |condition| condition.last_transition_time.clone(),
+            );
         let condition = Condition {
             type_: type_.to_owned(),
             status: status.to_owned(),
@@ -91,6 +99,10 @@ mod tests {
     fn conditions_of_the_host_are_not_repeated() {
         let mut host = Conditions::received(&[], None, at(1));
         host.set("Synced", "True", "Applied", "");
-        assert!(Conditions::received(&host.into_list(), None, at(2)).into_list().is_empty());
+        assert!(
+            Conditions::received(&host.into_list(), None, at(2))
+                .into_list()
+                .is_empty()
+        );
     }
 }

@@ -50,8 +50,9 @@ impl<'r> Context<'r> {
             kind: String,
             metadata: ObjectMeta,
         }
-        let header: Header = serde_json::from_str(&request.object)
-            .map_err(|why| Error::Invalid(format!("failed to read the object's metadata: {why}")))?;
+        let header: Header = serde_json::from_str(&request.object).map_err(|why| {
+            Error::Invalid(format!("failed to read the object's metadata: {why}"))
+        })?;
         Ok(Self {
             request,
             this: This {
@@ -130,7 +131,10 @@ impl<'r> Context<'r> {
     #[must_use]
     pub fn outcome(&self, id: &str) -> Option<&'r Ended> {
         let outcomes = self.request.outcomes.iter();
-        outcomes.rev().find(|outcome| outcome.id == id).map(|outcome| &outcome.ended)
+        outcomes
+            .rev()
+            .find(|outcome| outcome.id == id)
+            .map(|outcome| &outcome.ended)
     }
 
     /// How the actions of earlier plans ended, by id.
@@ -262,7 +266,11 @@ impl<'r> Context<'r> {
     /// The names of what this call asked, for the harness.
     #[must_use]
     pub fn asked(&self) -> BTreeSet<String> {
-        self.asked.borrow().iter().map(|requirement| requirement.id.clone()).collect()
+        self.asked
+            .borrow()
+            .iter()
+            .map(|requirement| requirement.id.clone())
+            .collect()
     }
 }
 

@@ -123,5 +123,7 @@ macro_rules! export {
 #[doc(hidden)]
 #[must_use]
 pub fn unknown_kind() -> Failure {
-    Failure::Invalid("no controller of this plugin serves this kind: a fault of the host".to_owned())
+    Failure::Invalid(
+        "no controller of this plugin serves this kind: a fault of the host".to_owned(),
+    )
 }

@@ -162,15 +162,43 @@ impl Description {
     pub fn grants(&self) -> Vec<String> {
         let mut grants = Vec::new();
         grants.extend(self.owns.iter().map(|kind| format!("own:{kind}")));
-        grants.extend(self.reads.iter().map(|reads| format!("read:{}", reads.kind)));
+        grants.extend(
+            self.reads
+                .iter()
+                .map(|reads| format!("read:{}", reads.kind)),
+        );
         for (protocol, ports) in &self.queries {
             grants.extend(ports.iter().map(|port| format!("query:{protocol}:{port}")));
         }
-        grants.extend(self.actions.redis.iter().map(|port| format!("act:redis:{port}")));
-        grants.extend(self.actions.http.iter().map(|port| format!("act:http:{port}")));
-        grants.extend(self.actions.patch.iter().map(|kind| format!("act:patch:{kind}")));
-        grants.extend(self.actions.delete.iter().map(|kind| format!("act:delete:{kind}")));
-        grants.extend(self.external_hosts.iter().map(|host| format!("host:{host}")));
+        grants.extend(
+            self.actions
+                .redis
+                .iter()
+                .map(|port| format!("act:redis:{port}")),
+        );
+        grants.extend(
+            self.actions
+                .http
+                .iter()
+                .map(|port| format!("act:http:{port}")),
+        );
+        grants.extend(
+            self.actions
+                .patch
+                .iter()
+                .map(|kind| format!("act:patch:{kind}")),
+        );
+        grants.extend(
+            self.actions
+                .delete
+                .iter()
+                .map(|kind| format!("act:delete:{kind}")),
+        );
+        grants.extend(
+            self.external_hosts
+                .iter()
+                .map(|host| format!("host:{host}")),
+        );
         if self.actions.evict {
             grants.push("act:evict".to_owned());
         }

@@ -121,7 +121,9 @@ impl Harness {
         K: Resource<DynamicType = ()> + Serialize,
     {
         let key = (K::api_version(&()).into_owned(), K::kind(&()).into_owned());
-        let values = objects.iter().filter_map(|object| serde_json::to_value(object).ok());
+        let values = objects
+            .iter()
+            .filter_map(|object| serde_json::to_value(object).ok());
         self.objects.entry(key).or_default().extend(values);
         self
     }
@@ -186,14 +188,20 @@ impl Harness {
     /// As the host does: what is asked anew at a stage drops the facts of all higher stages.
     fn answer(&mut self, needed: &[Requirement]) {
         let known = |id: &str| self.request.facts.iter().any(|fact| fact.id == id);
-        let new_from = needed.iter().filter(|need| !known(&need.id)).map(|need| need.stage).min();
+        let new_from = needed
+            .iter()
+            .filter(|need| !known(&need.id))
+            .map(|need| need.stage)
+            .min();
         let Some(stage) = new_from else { return };
         let dropped: Vec<&str> = needed
             .iter()
             .filter(|need| need.stage > stage)
             .map(|need| need.id.as_str())
             .collect();
-        self.request.facts.retain(|fact| !dropped.contains(&fact.id.as_str()));
+        self.request
+            .facts
+            .retain(|fact| !dropped.contains(&fact.id.as_str()));
         for need in needed {
             if !self.request.facts.iter().any(|fact| fact.id == need.id) {
                 let answer = self.look(&need.question);
@@ -209,7 +217,9 @@ impl Harness {
         match question {
             Question::Object(reference) => {
                 let of_kind = self.of_kind(&reference.api_version, &reference.kind);
-                let found = of_kind.iter().find(|object| object["metadata"]["name"] == *reference.name);
+                let found = of_kind
+                    .iter()
+                    .find(|object| object["metadata"]["name"] == *reference.name);
                 Answer::Object(found.map(ToString::to_string))
             }
             Question::Objects(query) => {

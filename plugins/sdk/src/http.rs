@@ -73,14 +73,19 @@ impl<'c> HttpAsk<'c> {
     /// The question as a whole, to be asked together with others.
     pub fn ask(self) -> Ask<'c, Result<HttpReply, Unreachable>> {
         let questions = vec![Question::Http(self.query)];
-        Ask::many(self.context, self.stage, questions, |answers| match answers {
-            [Answer::Reply(reply)] => serde_json::from_str(&reply.body)
-                .map(Ok)
-                .map_err(|why| Error::unreadable("an HTTP reply", why)),
-            [Answer::Unreachable(silence)] => Ok(Err(silence.clone())),
-            [other] => Err(unexpected(other)),
-            _ => Err(Error::NotYet),
-        })
+        Ask::many(
+            self.context,
+            self.stage,
+            questions,
+            |answers| match answers {
+                [Answer::Reply(reply)] => serde_json::from_str(&reply.body)
+                    .map(Ok)
+                    .map_err(|why| Error::unreadable("an HTTP reply", why)),
+                [Answer::Unreachable(silence)] => Ok(Err(silence.clone())),
+                [other] => Err(unexpected(other)),
+                _ => Err(Error::NotYet),
+            },
+        )
     }
 
     /// The reply, or why there is none.

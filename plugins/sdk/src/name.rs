@@ -27,7 +27,9 @@ pub fn suffixed(base: &str, suffix: &str, limit: usize) -> String {
     let mut hasher = DefaultHasher::new();
     base.hash(&mut hasher);
     let hash = format!("{:08x}", hasher.finish() >> 32);
-    let mut room = limit.saturating_sub(suffix.len() + HASH + 2).min(base.len());
+    let mut room = limit
+        .saturating_sub(suffix.len() + HASH + 2)
+        .min(base.len());
     while !base.is_char_boundary(room) {
         room -= 1;
     }

@@ -82,8 +82,15 @@ impl Plan {
     }
 
     /// Adds a figure as a metric only: `windlass_PLUGIN_NAME`, a gauge.
-    pub fn metric(&mut self, name: &str, labels: &[(&str, &str)], value: impl Into<serde_json::Value>) {
-        let labels = labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    pub fn metric(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        value: impl Into<serde_json::Value>,
+    ) {
+        let labels = labels
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
         self.0.measurements.push(Measurement {
             status: None,
             metric: Some(Metric {

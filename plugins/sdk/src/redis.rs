@@ -37,7 +37,10 @@ impl<'c> RedisAsk<'c> {
     ) -> Self {
         Self {
             context,
-            targets: pods.into_iter().map(|pod| pod_port(pod, REDIS_PORT)).collect(),
+            targets: pods
+                .into_iter()
+                .map(|pod| pod_port(pod, REDIS_PORT))
+                .collect(),
             login,
             commands: Vec::new(),
             timeout: Duration::from_secs(1),
@@ -58,7 +61,8 @@ impl<'c> RedisAsk<'c> {
 
     /// Adds any command that the contract lists as read-only.
     pub fn command(mut self, words: &[&str]) -> Self {
-        self.commands.push(words.iter().map(|&word| word.to_owned()).collect());
+        self.commands
+            .push(words.iter().map(|&word| word.to_owned()).collect());
         self
     }
 
@@ -107,7 +111,12 @@ impl<'c> RedisAsk<'c> {
         let commands = Rc::new(commands);
         Ask::many(context, stage, questions, move |answers| {
             let replies = answers.iter().map(|answer| read_reply(answer, &commands));
-            names.iter().cloned().zip(replies).map(|(name, reply)| Ok((name, reply?))).collect()
+            names
+                .iter()
+                .cloned()
+                .zip(replies)
+                .map(|(name, reply)| Ok((name, reply?)))
+                .collect()
         })
     }
 
@@ -172,7 +181,10 @@ impl RedisReply {
     pub fn command(&self, words: &[&str]) -> Option<Result<&Value, &str>> {
         let index = self.commands.iter().position(|sent| {
             sent.len() >= words.len()
-                && sent.iter().zip(words).all(|(a, b)| a.eq_ignore_ascii_case(b))
+                && sent
+                    .iter()
+                    .zip(words)
+                    .all(|(a, b)| a.eq_ignore_ascii_case(b))
         })?;
         let reply = self.replies.get(index)?;
         match reply.get("error").and_then(Value::as_str) {
@@ -202,9 +214,10 @@ impl RedisReply {
     #[must_use]
     pub fn config(&self) -> BTreeMap<String, String> {
         match self.command(&["CONFIG", "GET"]) {
-            Some(Ok(Value::Object(map))) => {
-                map.iter().map(|(name, value)| (name.clone(), word(value))).collect()
-            }
+            Some(Ok(Value::Object(map))) => map
+                .iter()
+                .map(|(name, value)| (name.clone(), word(value)))
+                .collect(),
             Some(Ok(Value::Array(flat))) => flat
                 .chunks_exact(2)
                 .map(|pair| (word(&pair[0]), word(&pair[1])))
@@ -215,7 +228,9 @@ impl RedisReply {
 }
 
 fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The fields of an INFO section.
@@ -224,7 +239,11 @@ pub struct Info<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Info<'a> {
     fn read(text: &'a str) -> Self {
-        Self(text.lines().filter_map(|line| line.trim_end().split_once(':')).collect())
+        Self(
+            text.lines()
+                .filter_map(|line| line.trim_end().split_once(':'))
+                .collect(),
+        )
     }
 
     /// A field as it was written.
@@ -259,7 +278,9 @@ mod tests {
     use crate::wire::Reply;
 
     fn reply(body: &str, commands: &[&[&str]]) -> RedisReply {
-        let commands = commands.iter().map(|words| words.iter().map(|&w| w.into()).collect());
+        let commands = commands
+            .iter()
+            .map(|words| words.iter().map(|&w| w.into()).collect());
         let reply = Reply {
             body: body.into(),
             password: None,
@@ -280,7 +301,10 @@ mod tests {
 
     #[test]
     fn settings_are_read_from_an_array_and_from_a_map() {
-        for body in [r#"[{"ok": ["save", "", "maxmemory", "0"]}]"#, r#"[{"ok": {"save": "", "maxmemory": "0"}}]"#] {
+        for body in [
+            r#"[{"ok": ["save", "", "maxmemory", "0"]}]"#,
+            r#"[{"ok": {"save": "", "maxmemory": "0"}}]"#,
+        ] {
             let config = reply(body, &[&["CONFIG", "GET", "save", "maxmemory"]]).config();
             assert_eq!(config.get("maxmemory").map(String::as_str), Some("0"));
             assert_eq!(config.get("save").map(String::as_str), Some(""));

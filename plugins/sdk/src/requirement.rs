@@ -59,7 +59,10 @@ mod tests {
 
     #[test]
     fn the_same_question_has_the_same_id() {
-        assert_eq!(requirement(0, secret("a")).id, requirement(0, secret("a")).id);
+        assert_eq!(
+            requirement(0, secret("a")).id,
+            requirement(0, secret("a")).id
+        );
     }
 
     #[test]

@@ -131,7 +131,10 @@ mod tests {
     fn a_random_value_is_a_part() {
         let slot = Slot::new().random("password", 32);
         let json = serde_json::to_string(&slot).unwrap();
-        assert_eq!(json, r#"{"$parts":[{"random":{"id":"password","length":32}}]}"#);
+        assert_eq!(
+            json,
+            r#"{"$parts":[{"random":{"id":"password","length":32}}]}"#
+        );
     }
 
     #[test]

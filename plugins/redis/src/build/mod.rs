@@ -63,7 +63,10 @@ pub fn add_children(plan: &mut Plan, cx: &Context<'_>, of: &Blueprint<'_>) -> Re
     for set in stateful_set::all(of) {
         add(sets, Child::of(&set)?.recreated_around_dependents());
     }
-    add(owned::<PodDisruptionBudget>(cx), Child::of(&pod_disruption_budget::budget(of))?);
+    add(
+        owned::<PodDisruptionBudget>(cx),
+        Child::of(&pod_disruption_budget::budget(of))?,
+    );
     Ok(())
 }
 

@@ -27,15 +27,22 @@ const USERS: [(&str, &str); 5] = [
         "resetkeys resetchannels -@all +ping +info +config|get +latency|latest +slowlog|get +slowlog|len \
          +client|info +client|setname +dbsize +select",
     ),
-    (REPLICATION, "resetkeys resetchannels -@all +ping +psync +replconf"),
+    (
+        REPLICATION,
+        "resetkeys resetchannels -@all +ping +psync +replconf",
+    ),
 ];
 
 /// The generated passwords, one key a user. Kept as long as the data that they open.
 pub fn passwords(of: &Blueprint<'_>) -> SecretManifest {
     let secret = SecretManifest::new(of.names.metadata(of.names.auth()));
     let users = [OPERATOR, PROBE, EXPORTER, REPLICATION, PASSWORD];
-    let generated = users.iter().filter(|user| **user != PASSWORD || named(of).is_none());
-    generated.fold(secret, |secret, user| secret.value(user, Slot::new().random(user, LENGTH)))
+    let generated = users
+        .iter()
+        .filter(|user| **user != PASSWORD || named(of).is_none());
+    generated.fold(secret, |secret, user| {
+        secret.value(user, Slot::new().random(user, LENGTH))
+    })
 }
 
 /// What is mounted at /etc/windlass-access: the ACL file, and the login of replicas at the primary. The latter
@@ -53,7 +60,9 @@ pub fn access(of: &Blueprint<'_>) -> SecretManifest {
 fn users(of: &Blueprint<'_>) -> Slot {
     USERS.iter().fold(Slot::new(), |slot, (user, rules)| {
         let (secret, key) = password_of(of, user);
-        slot.text(format!("user {user} on >")).secret(&secret, &key).text(format!(" {rules}\n"))
+        slot.text(format!("user {user} on >"))
+            .secret(&secret, &key)
+            .text(format!(" {rules}\n"))
     })
 }
 

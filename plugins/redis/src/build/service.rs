@@ -13,7 +13,11 @@ pub fn all(of: &Blueprint<'_>) -> [Service; 3] {
     let names = of.names;
     [
         service(of, names.master_service(), names.role_labels(Role::Primary)),
-        service(of, names.replicas_service(), names.role_labels(Role::Replica)),
+        service(
+            of,
+            names.replicas_service(),
+            names.role_labels(Role::Replica),
+        ),
         headless(service(of, names.headless_service(), names.labels())),
     ]
 }

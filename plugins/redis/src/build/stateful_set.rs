@@ -39,7 +39,9 @@ pub fn all(of: &Blueprint<'_>) -> [StatefulSet; 2] {
 pub fn replica_count(of: &Blueprint<'_>) -> i32 {
     let primary = of.record.primary.as_ref();
     let ordinal = primary.and_then(|primary| of.names.ordinal(&primary.pod));
-    of.spec.replicas.max(ordinal.map_or(0, |ordinal| ordinal + 1))
+    of.spec
+        .replicas
+        .max(ordinal.map_or(0, |ordinal| ordinal + 1))
 }
 
 /// Pods come up in any order and are replaced by the operator alone: it knows which one is the primary.
@@ -176,8 +178,10 @@ fn probe_password(of: &Blueprint<'_>) -> EnvVar {
 
 fn resources(asked: &spec::Resources) -> ResourceRequirements {
     let list = |of: &BTreeMap<String, spec::Quantity>| {
-        let list: BTreeMap<_, _> =
-            of.iter().map(|(name, amount)| (name.clone(), Quantity(amount.text()))).collect();
+        let list: BTreeMap<_, _> = of
+            .iter()
+            .map(|(name, amount)| (name.clone(), Quantity(amount.text())))
+            .collect();
         (!list.is_empty()).then_some(list)
     };
     ResourceRequirements {

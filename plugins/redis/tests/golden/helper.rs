@@ -6,7 +6,9 @@ use serde_json::Value;
 
 /// Fails with a difference when the file does not hold this object; with UPDATE_GOLDEN set, writes it.
 pub(crate) fn check(name: &str, object: &Value) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
     let rendered = serde_saphyr::to_string(object).unwrap();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&file, rendered).unwrap();

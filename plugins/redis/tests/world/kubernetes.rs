@@ -18,7 +18,8 @@ pub(crate) fn ip(number: u32) -> String {
 pub(crate) fn set_status(set: &mut Value) {
     set["metadata"]["uid"] = json!(format!("{}-uid", set["metadata"]["name"].as_str().unwrap()));
     set["metadata"]["generation"] = json!(1);
-    set["status"] = json!({"observedGeneration": 1, "replicas": 0, "updateRevision": revision(set)});
+    set["status"] =
+        json!({"observedGeneration": 1, "replicas": 0, "updateRevision": revision(set)});
 }
 
 fn revision(set: &Value) -> String {

@@ -60,7 +60,12 @@ impl World {
     pub(crate) fn running() -> Self {
         let mut world = Self::new();
         world.settle();
-        assert_eq!(world.columns(), "Ready 2 Running", "{:#?}", world.object.status);
+        assert_eq!(
+            world.columns(),
+            "Ready 2 Running",
+            "{:#?}",
+            world.object.status
+        );
         world
     }
 
@@ -95,7 +100,12 @@ impl World {
     pub(crate) fn columns(&self) -> String {
         let status = serde_json::to_value(&self.object.status).unwrap();
         let word = |key: &str| status[key].to_string().trim_matches('"').to_owned();
-        format!("{} {} {}", word("masterStatus"), word("readyReplicas"), word("phase"))
+        format!(
+            "{} {} {}",
+            word("masterStatus"),
+            word("readyReplicas"),
+            word("phase")
+        )
     }
 
     /// The recorded primary's Pod.
@@ -106,7 +116,10 @@ impl World {
 
     /// Names of Pods with this role label.
     pub(crate) fn labelled(&self, role: &str) -> Vec<&str> {
-        let with = self.pods.iter().filter(|(_, pod)| pod["metadata"]["labels"]["role"] == role);
+        let with = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| pod["metadata"]["labels"]["role"] == role);
         with.map(|(name, _)| name.as_str()).collect()
     }
 
@@ -114,7 +127,8 @@ impl World {
     pub(crate) fn kill(&mut self, pod: &str) {
         let old = self.servers.remove(pod).unwrap();
         self.made += 1;
-        self.servers.insert(pod.to_owned(), old.restarted(self.made));
+        self.servers
+            .insert(pod.to_owned(), old.restarted(self.made));
     }
 
     /// Deletes a Pod; its set makes another with the same volume.
@@ -139,7 +153,10 @@ impl World {
         for (name, server) in self.servers.clone() {
             if server.frozen {
                 let since = *self.silent_since.entry(name.clone()).or_insert(self.now);
-                let silence = Unreachable { why: "timed out".into(), since };
+                let silence = Unreachable {
+                    why: "timed out".into(),
+                    since,
+                };
                 harness = harness.redis(&name, move |_| Err(silence.clone()));
             } else {
                 self.silent_since.remove(&name);
@@ -167,7 +184,8 @@ impl World {
             changed = true;
         }
         if changed {
-            self.events.extend(plan.events.iter().map(|event| event.reason.clone()));
+            self.events
+                .extend(plan.events.iter().map(|event| event.reason.clone()));
         }
         changed
     }
@@ -204,7 +222,9 @@ impl World {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let key = (text(&manifest["kind"]), text(&manifest["metadata"]["name"]));
         let known = self.children.get(&key);
-        let differs = known.is_none_or(|known| known["spec"] != manifest["spec"] || known["data"] != manifest["data"]);
+        let differs = known.is_none_or(|known| {
+            known["spec"] != manifest["spec"] || known["data"] != manifest["data"]
+        });
         if manifest["kind"] == "StatefulSet" {
             kubernetes::set_status(&mut manifest);
             self.make_pods(&manifest);
@@ -216,11 +236,16 @@ impl World {
     fn make_pods(&mut self, set: &Value) {
         let name = set["metadata"]["name"].as_str().unwrap();
         let replicas = set["spec"]["replicas"].as_u64().unwrap();
-        let wanted: Vec<String> = (0..replicas).map(|ordinal| format!("{name}-{ordinal}")).collect();
-        self.children.insert(("StatefulSet".into(), name.to_owned()), set.clone());
+        let wanted: Vec<String> = (0..replicas)
+            .map(|ordinal| format!("{name}-{ordinal}"))
+            .collect();
+        self.children
+            .insert(("StatefulSet".into(), name.to_owned()), set.clone());
         let is_ours = |pod: &str| pod.rsplit_once('-').is_some_and(|(set, _)| set == name);
-        self.pods.retain(|pod, _| !is_ours(pod) || wanted.contains(pod));
-        self.servers.retain(|pod, _| !is_ours(pod) || wanted.contains(pod));
+        self.pods
+            .retain(|pod, _| !is_ours(pod) || wanted.contains(pod));
+        self.servers
+            .retain(|pod, _| !is_ours(pod) || wanted.contains(pod));
         for pod in wanted {
             if !self.pods.contains_key(&pod) {
                 self.make_pod(&pod, None);
@@ -232,11 +257,15 @@ impl World {
         self.made += 1;
         let set_name = name.rsplit_once('-').unwrap().0;
         let set = &self.children[&("StatefulSet".to_owned(), set_name.to_owned())];
-        self.pods.insert(name.to_owned(), kubernetes::pod(name, set, self.made));
+        self.pods
+            .insert(name.to_owned(), kubernetes::pod(name, set, self.made));
         let claim = format!("data-{name}");
-        self.claims.entry(claim.clone()).or_insert_with(|| kubernetes::claim(&claim, self.now));
+        self.claims
+            .entry(claim.clone())
+            .or_insert_with(|| kubernetes::claim(&claim, self.now));
         let server = old.map_or_else(|| Server::boot(self.made), |old| old.restarted(self.made));
-        self.servers.insert(name.to_owned(), server.at(kubernetes::ip(self.made)));
+        self.servers
+            .insert(name.to_owned(), server.at(kubernetes::ip(self.made)));
     }
 }
 

@@ -29,7 +29,11 @@ pub(crate) struct Server {
 impl Server {
     /// Boots as the image does: a replica of nobody.
     pub(crate) fn boot(number: u32) -> Self {
-        let config = [("save", "900 1"), ("repl-backlog-size", "16777216"), ("min-replicas-to-write", "0")];
+        let config = [
+            ("save", "900 1"),
+            ("repl-backlog-size", "16777216"),
+            ("min-replicas-to-write", "0"),
+        ];
         Self {
             run_id: format!("run-{number}"),
             ip: String::new(),
@@ -39,7 +43,9 @@ impl Server {
             replid2: "0".into(),
             offset: 0,
             keys: 0,
-            config: config.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            config: config
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             feeds: BTreeMap::new(),
             frozen: false,
             told: Vec::new(),
@@ -67,12 +73,18 @@ impl Server {
         match words.as_slice() {
             ["INFO", "server"] => ok(format!("# Server\r\nrun_id:{}\r\n", self.run_id)),
             ["INFO", "replication"] => ok(self.replication()),
-            ["INFO", "persistence"] => ok("loading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\n"),
+            ["INFO", "persistence"] => {
+                ok("loading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\n")
+            }
             ["INFO", "keyspace"] => ok(format!("db0:keys={},expires=0\r\n", self.keys)),
             ["INFO", "memory"] => ok("used_memory:1000000\r\n"),
             ["CONFIG", "GET", names @ ..] => {
-                let known = names.iter().filter_map(|name| Some((*name, self.config.get(*name)?)));
-                ok(known.flat_map(|(name, value)| [name.to_owned(), value.clone()]).collect::<Vec<_>>())
+                let known = names
+                    .iter()
+                    .filter_map(|name| Some((*name, self.config.get(*name)?)));
+                ok(known
+                    .flat_map(|(name, value)| [name.to_owned(), value.clone()])
+                    .collect::<Vec<_>>())
             }
             other => panic!("the world does not know {other:?}"),
         }
@@ -84,14 +96,22 @@ impl Server {
             Some(host) => vec![
                 "role:slave".to_owned(),
                 format!("master_host:{host}"),
-                format!("master_link_status:{}", if self.linked { "up" } else { "down" }),
-                format!("master_last_io_seconds_ago:{}", if self.linked { 0 } else { 9 }),
+                format!(
+                    "master_link_status:{}",
+                    if self.linked { "up" } else { "down" }
+                ),
+                format!(
+                    "master_last_io_seconds_ago:{}",
+                    if self.linked { 0 } else { 9 }
+                ),
                 "master_sync_in_progress:0".to_owned(),
                 "slave_priority:100".to_owned(),
             ],
         };
         for (number, (ip, offset)) in self.feeds.iter().enumerate() {
-            lines.push(format!("slave{number}:ip={ip},port=6379,state=online,offset={offset},lag=0"));
+            lines.push(format!(
+                "slave{number}:ip={ip},port=6379,state=online,offset={offset},lag=0"
+            ));
         }
         lines.push("master_failover_state:no-failover".to_owned());
         lines.push(format!("master_replid:{}", self.replid));
@@ -116,10 +136,17 @@ impl Server {
 
 /// Sends the commands of an action, in their order, if its guard holds.
 pub(crate) fn act(servers: &mut BTreeMap<String, Server>, action: &RedisAction) -> Ended {
-    let Some(server) = servers.get_mut(&action.target.pod).filter(|server| !server.frozen) else {
+    let Some(server) = servers
+        .get_mut(&action.target.pod)
+        .filter(|server| !server.frozen)
+    else {
         return Ended::Failed("timed out".into());
     };
-    if action.guard.as_ref().is_some_and(|guard| guard.equals != server.run_id) {
+    if action
+        .guard
+        .as_ref()
+        .is_some_and(|guard| guard.equals != server.run_id)
+    {
         return Ended::Failed("the guard does not hold".into());
     }
     let mut successor = None;
@@ -136,7 +163,9 @@ pub(crate) fn act(servers: &mut BTreeMap<String, Server>, action: &RedisAction) 
             ["CONFIG", "SET", name, value] if value.contains("nonsense") => {
                 return Ended::Failed(format!("ERR CONFIG SET failed (argument '{name}')"));
             }
-            ["CONFIG", "SET", name, value] => _ = server.config.insert((*name).into(), (*value).into()),
+            ["CONFIG", "SET", name, value] => {
+                _ = server.config.insert((*name).into(), (*value).into())
+            }
             ["REPLICAOF", "NO", "ONE"] => server.promote(),
             ["REPLICAOF", ip, "6379"] => server.follow(ip),
             ["FAILOVER", "TO", ip, ..] => successor = Some((*ip).to_owned()),
@@ -175,9 +204,14 @@ pub(crate) fn replicate(servers: &mut BTreeMap<String, Server>) {
         server.replid.clone_from(&primary.replid);
         server.replid2.clone_from(&primary.replid2);
         (server.offset, server.keys) = (primary.offset, primary.keys);
-        fed.entry(primary.ip.clone()).or_default().insert(server.ip.clone(), server.offset);
+        fed.entry(primary.ip.clone())
+            .or_default()
+            .insert(server.ip.clone(), server.offset);
     }
-    for server in servers.values_mut().filter(|server| server.master.is_none()) {
+    for server in servers
+        .values_mut()
+        .filter(|server| server.master.is_none())
+    {
         server.feeds = fed.remove(&server.ip).unwrap_or_default();
     }
 }
