@@ -6,7 +6,7 @@ use windlass::plugin::bindings::{
     Answer, Detail, Namespaces, ObjectQuery, Question, Request, Requirement, Step,
 };
 
-use crate::operator::{Scripted, fact, name, plan};
+use crate::operator::{Scripted, crd, fact, name, plan};
 use crate::world::{World, has_condition, names};
 
 const GADGET: &str = "rounds.example.com/v1/Gadget";
@@ -163,6 +163,30 @@ async fn a_kind_that_is_not_served_is_left_out_of_what_is_available() {
             gadget["status"]["available"] == expected
         })
         .await;
+}
+
+#[tokio::test]
+async fn a_kind_that_is_installed_or_removed_later_is_noticed() {
+    let world = World::new("late").await;
+    world.uninstall("lates.rounds.example.com").await;
+    let operator =
+        Scripted::new(|request: &Request| plan(vec![], json!({"available": request.available})));
+    let _host = world
+        .host_with(&operator, &["read:rounds.example.com/v1/Late"])
+        .await;
+    world.make("Gadget", "one", json!({})).await;
+    let available = |kinds: Value| move |gadget: &Value| gadget["status"]["available"] == kinds;
+    world.until(GADGET, "one", available(json!([]))).await;
+    world.install(crd("Late")).await;
+    world
+        .until(
+            GADGET,
+            "one",
+            available(json!(["read:rounds.example.com/v1/Late"])),
+        )
+        .await;
+    world.uninstall("lates.rounds.example.com").await;
+    world.until(GADGET, "one", available(json!([]))).await;
 }
 
 #[tokio::test]

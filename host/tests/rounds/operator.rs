@@ -90,7 +90,8 @@ pub(crate) fn crds() -> [Value; 2] {
     [crd("Gadget"), crd("Keeper")]
 }
 
-fn crd(kind: &str) -> Value {
+/// The CRD of a kind that anything may be said of.
+pub(crate) fn crd(kind: &str) -> Value {
     let lower = kind.to_lowercase();
     let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let schema = json!({"type": "object", "properties": {"spec": free, "status": free}});
@@ -113,7 +114,8 @@ fn description() -> Value {
         "serves": [serves("Gadget", false), serves("Keeper", true)],
         "crds": crds().map(|crd| crd.to_string()),
         "owns": ["v1/ConfigMap", "v1/Service"],
-        "reads": [{"kind": "v1/Pod"}, {"kind": "absent.example.com/v1/Absent"}],
+        "reads": [{"kind": "v1/Pod"}, {"kind": "absent.example.com/v1/Absent"},
+            {"kind": "rounds.example.com/v1/Late"}],
     })
 }
 

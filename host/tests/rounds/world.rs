@@ -29,6 +29,9 @@ use crate::operator::{GRANTS, Scripted, crds};
 /// How long anything may take to come true: long, since machines are slow and nothing here measures time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The kind of CRDs.
+const CRD: &str = "apiextensions.k8s.io/v1/CustomResourceDefinition";
+
 /// How long nothing may happen for silence to be believed.
 const SILENCE: Duration = Duration::from_secs(3);
 
@@ -49,7 +52,9 @@ pub(crate) struct RunningHost {
 impl World {
     pub(crate) async fn new(test: &str) -> Self {
         let (client, _) = client().await;
-        install(&client).await;
+        for crd in crds() {
+            install(&client, crd).await;
+        }
         let namespaces = api(&client, None, "v1/Namespace");
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
         let made = namespaces
@@ -175,6 +180,26 @@ impl World {
         self.api(kind)
             .patch(name, &params, &Patch::Merge(patch))
             .await
+            .unwrap();
+    }
+
+    /// Installs a CRD and waits until it is served.
+    pub(crate) async fn install(&self, crd: Value) {
+        install(&self.client, crd).await;
+    }
+
+    /// Removes a CRD, if it is there, and waits until it is gone.
+    pub(crate) async fn uninstall(&self, name: &str) {
+        let definitions = api(&self.client, None, CRD);
+        let _ = definitions.delete(name, &Default::default()).await;
+        let gone = kube::runtime::wait::await_condition(
+            definitions,
+            name,
+            |crd: Option<&DynamicObject>| crd.is_none(),
+        );
+        tokio::time::timeout(PATIENCE, gone)
+            .await
+            .expect("the CRD stays")
             .unwrap();
     }
 
@@ -351,33 +376,27 @@ async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
     )
 }
 
-/// Installs the CRDs and waits until they are served.
-async fn install(client: &Client) {
-    let definitions = api(
-        client,
-        None,
-        "apiextensions.k8s.io/v1/CustomResourceDefinition",
-    );
-    for crd in crds() {
-        let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
-        let params = PatchParams::apply("tests").force();
-        definitions
-            .patch(&name, &params, &Patch::Apply(crd))
-            .await
-            .unwrap();
-        let served = |crd: Option<&DynamicObject>| {
-            let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
-            conditions.is_some_and(|list| {
-                list.iter()
-                    .any(|c| c["type"] == "Established" && c["status"] == "True")
-            })
-        };
-        let wait = kube::runtime::wait::await_condition(definitions.clone(), &name, served);
-        tokio::time::timeout(PATIENCE, wait)
-            .await
-            .expect("the CRD is not served")
-            .unwrap();
-    }
+/// Installs a CRD and waits until it is served.
+async fn install(client: &Client, crd: Value) {
+    let definitions = api(client, None, CRD);
+    let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
+    let params = PatchParams::apply("tests").force();
+    definitions
+        .patch(&name, &params, &Patch::Apply(crd))
+        .await
+        .unwrap();
+    let served = |crd: Option<&DynamicObject>| {
+        let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
+        conditions.is_some_and(|list| {
+            list.iter()
+                .any(|c| c["type"] == "Established" && c["status"] == "True")
+        })
+    };
+    let wait = kube::runtime::wait::await_condition(definitions, &name, served);
+    tokio::time::timeout(PATIENCE, wait)
+        .await
+        .expect("the CRD is not served")
+        .unwrap();
 }
 
 /// The names in a list of objects as a request has them.
