@@ -162,7 +162,8 @@ func (h home) killUpAfter(stage string) {
 
 func TestAControlPlaneNeedsNoRoot(t *testing.T) {
 	h := newHome(t)
-	h.state = filepath.Join(nobodysFolder(t), "state")
+	folder := nobodysFolder(t)
+	h.state, h.binary = filepath.Join(folder, "state"), copied(t, h.binary, folder)
 	t.Cleanup(h.removeAll)
 	compare := h.machineBefore()
 
@@ -202,6 +203,20 @@ func (h home) portTaken() {
 }
 
 const nobody = 65534
+
+// copied puts the program where nobody can run it: it may lie in root's own folder.
+func copied(t *testing.T, program, folder string) string {
+	t.Helper()
+	copy := filepath.Join(folder, filepath.Base(program))
+	content, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copy, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return copy
+}
 
 // nobodysFolder can be reached and written by nobody, unlike a test's usual folder.
 func nobodysFolder(t *testing.T) string {

@@ -16,21 +16,19 @@ import (
 // machine is what a cluster could leave behind on the machine: each aspect is a set of lines.
 type machine map[string][]string
 
-// aspects are looked at in turn; what belongs to clusters that run meanwhile is left out.
-var aspects = map[string]func() ([]string, error){
-	"mount":             mounts,
-	"network interface": interfaces,
-	"network namespace": networkNamespaces,
-	"packet rule":       packetRules,
-	"kernel setting":    settings,
-	"control group":     controlGroups,
-	"file":              files,
-}
-
-// look leaves nothing out that belongs to clusters of the state directory own.
+// look leaves out what belongs to clusters that run meanwhile, unless they are of the state directory own.
 func look(own string) (machine, error) {
 	found := machine{}
 	others := otherClusters(own)
+	aspects := map[string]func() ([]string, error){
+		"mount":             func() ([]string, error) { return mounts(own) },
+		"network interface": interfaces,
+		"network namespace": networkNamespaces,
+		"packet rule":       packetRules,
+		"kernel setting":    settings,
+		"control group":     controlGroups,
+		"file":              files,
+	}
 	for aspect, list := range aspects {
 		lines, err := list()
 		if err != nil {
@@ -73,14 +71,18 @@ func belongsTo(line string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(line+" ", word) })
 }
 
-func mounts() ([]string, error) {
+// mounts are those in the places that clusters use: others come and go with what else runs on the machine.
+func mounts(own string) ([]string, error) {
 	raw, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
 	var points []string
 	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
-		points = append(points, strings.Fields(line)[4]+"/")
+		point := strings.Fields(line)[4] + "/"
+		if slices.ContainsFunc(append(places, "/sys", own), func(place string) bool { return strings.HasPrefix(point, place+"/") }) {
+			points = append(points, point)
+		}
 	}
 	return points, nil
 }
@@ -173,8 +175,9 @@ func controlGroups() ([]string, error) {
 	return found, err
 }
 
-// places are where a node's programs are known to write. Folders of the cache and of other clusters are not looked into.
-var places = []string{"/etc", "/opt", "/run", "/var/lib", "/var/log", "/usr/libexec", os.Getenv("HOME") + "/.kube", ".kube"}
+// places are where a node's programs are known to write and mount. Folders of the cache and of other clusters are not
+// looked into.
+var places = []string{"/etc", "/opt", "/run", "/var/lib", "/var/log", "/usr/libexec", ".kube"}
 
 func files() ([]string, error) {
 	var found []string
