@@ -43,7 +43,11 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct PluginArgs {
     /// A YAML file of `Plugin` documents, or a folder of such files.
-    #[arg(long, env = "WINDLASS_PLUGINS", default_value = "/etc/windlass/plugins")]
+    #[arg(
+        long,
+        env = "WINDLASS_PLUGINS",
+        default_value = "/etc/windlass/plugins"
+    )]
     pub plugins: PathBuf,
     /// Where compiled plugins are kept; made if absent, and nobody else may write to it.
     #[arg(long, env = "WINDLASS_CACHE", default_value = "/var/cache/windlass")]
@@ -108,7 +112,9 @@ pub struct ExplainArgs {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: u64 = text.parse().map_err(|_| format!("\"{text}\" is not a number of seconds"))?;
+    let seconds: u64 = text
+        .parse()
+        .map_err(|_| format!("\"{text}\" is not a number of seconds"))?;
     match seconds {
         3..=3600 => Ok(Duration::from_secs(seconds)),
         _ => Err("a lease lasts from 3 to 3600 seconds".into()),

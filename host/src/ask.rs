@@ -27,7 +27,10 @@ pub async fn explain(arguments: &ExplainArgs) -> anyhow::Result<()> {
         .object
         .split_once('/')
         .context("name the object as KIND/NAME, such as redis/my-redis")?;
-    let path = format!("/explain?kind={kind}&name={name}&namespace={}", arguments.namespace);
+    let path = format!(
+        "/explain?kind={kind}&name={name}&namespace={}",
+        arguments.namespace
+    );
     let answer = match arguments.address {
         Some(address) => from_address(address, &path).await?,
         None => from_acting_pod(&arguments.host_namespace, &path).await?,
@@ -60,11 +63,16 @@ async fn from_address(address: SocketAddr, path: &str) -> anyhow::Result<String>
 async fn from_acting_pod(namespace: &str, path: &str) -> anyhow::Result<String> {
     // Fails only when a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = kube::Client::try_default().await.context("failed to find a cluster: set KUBECONFIG")?;
+    let client = kube::Client::try_default()
+        .await
+        .context("failed to find a cluster: set KUBECONFIG")?;
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let lease = leases.get(LEASE).await;
     let lease = lease.with_context(|| format!("failed to read the Lease {namespace}/{LEASE}"))?;
-    let holder = lease.spec.and_then(|spec| spec.holder_identity).unwrap_or_default();
+    let holder = lease
+        .spec
+        .and_then(|spec| spec.holder_identity)
+        .unwrap_or_default();
     let Some((pod, _)) = holder.rsplit_once('_') else {
         bail!("no host holds the Lease {namespace}/{LEASE}: are the host's Pods running?");
     };
@@ -72,7 +80,9 @@ async fn from_acting_pod(namespace: &str, path: &str) -> anyhow::Result<String> 
     let mut forwarded = pods.portforward(pod, &[PORT]).await.with_context(|| {
         format!("failed to reach the Pod {namespace}/{pod}; a host outside the cluster is asked with --address")
     })?;
-    let stream = forwarded.take_stream(PORT).context("the port was not forwarded")?;
+    let stream = forwarded
+        .take_stream(PORT)
+        .context("the port was not forwarded")?;
     get(stream, path).await
 }
 
@@ -83,8 +93,16 @@ async fn get(
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let connection = tokio::spawn(connection);
-    let request = hyper::Request::get(path).header("host", "windlass").body(Empty::<Bytes>::new())?;
-    let answer = sender.send_request(request).await?.into_body().collect().await?.to_bytes();
+    let request = hyper::Request::get(path)
+        .header("host", "windlass")
+        .body(Empty::<Bytes>::new())?;
+    let answer = sender
+        .send_request(request)
+        .await?
+        .into_body()
+        .collect()
+        .await?
+        .to_bytes();
     connection.abort();
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
@@ -95,18 +113,30 @@ fn show(explained: &Explained) {
 }
 
 fn show_round(round: &Round) {
-    let at = i64::try_from(round.at).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    let at = i64::try_from(round.at)
+        .ok()
+        .and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     let at = at.map(|at| at.to_string()).unwrap_or_default();
-    println!("\n{at}  round {}  because {}  → {}", round.id, round.reason, round.ended);
+    println!(
+        "\n{at}  round {}  because {}  → {}",
+        round.id, round.reason, round.ended
+    );
     println!(
         "  generation {}, {} calls, {} µs{}",
         round.generation,
         round.calls,
         round.took,
-        if round.repeated > 0 { format!(", {} rounds like it before", round.repeated) } else { String::new() }
+        if round.repeated > 0 {
+            format!(", {} rounds like it before", round.repeated)
+        } else {
+            String::new()
+        }
     );
     for asked in &round.asked {
-        println!("  asked    [{}] {} → {}", asked.stage, asked.question, asked.answer);
+        println!(
+            "  asked    [{}] {} → {}",
+            asked.stage, asked.question, asked.answer
+        );
     }
     let planned = round.plan.clone().unwrap_or_default();
     let lines = [

@@ -21,7 +21,9 @@ const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// The kind is not served: its CRD is not installed, or its API group is not enabled.
-    #[error("{0} is not served by this cluster: install its CustomResourceDefinition, or enable its API")]
+    #[error(
+        "{0} is not served by this cluster: install its CustomResourceDefinition, or enable its API"
+    )]
     NotServed(Kind),
     /// The API server answered with an error.
     #[error("the API server refused to {what}: {source}")]
@@ -85,7 +87,10 @@ pub struct Cluster {
 impl Cluster {
     /// Stands on `client`.
     pub fn new(client: kube::Client) -> Self {
-        Self { client, served: Arc::default() }
+        Self {
+            client,
+            served: Arc::default(),
+        }
     }
 
     /// kube's client itself, for kinds with types of their own (Lease, Event, Pod eviction).
@@ -105,11 +110,19 @@ impl Cluster {
         let gvk = kind.gvk();
         let found = asked(&what, discovery::pinned_kind(&self.client, &gvk)).await;
         let (resource, capabilities) = match found {
-            Err(error) if error.is_not_found() => return Err(ClusterError::NotServed(kind.clone())),
+            Err(error) if error.is_not_found() => {
+                return Err(ClusterError::NotServed(kind.clone()));
+            }
             other => other?,
         };
-        let served = Served { resource, namespaced: capabilities.scope == Scope::Namespaced };
-        self.served.write().await.insert(kind.clone(), served.clone());
+        let served = Served {
+            resource,
+            namespaced: capabilities.scope == Scope::Namespaced,
+        };
+        self.served
+            .write()
+            .await
+            .insert(kind.clone(), served.clone());
         Ok(served)
     }
 
@@ -127,7 +140,10 @@ impl Cluster {
         kind: &Kind,
         namespace: Option<&str>,
     ) -> Result<Api<DynamicObject>, ClusterError> {
-        let Served { resource, namespaced } = self.served(kind).await?;
+        let Served {
+            resource,
+            namespaced,
+        } = self.served(kind).await?;
         Ok(match namespace {
             Some(namespace) if namespaced => {
                 Api::namespaced_with(self.client.clone(), namespace, &resource)
@@ -146,7 +162,10 @@ impl Cluster {
         let live = asked(&what, api.get_opt(&key.name)).await?;
         live.map(|live| Object::new(&key.kind, live))
             .transpose()
-            .map_err(|error| ClusterError::Unreachable { what, why: error.to_string() })
+            .map_err(|error| ClusterError::Unreachable {
+                what,
+                why: error.to_string(),
+            })
     }
 }
 
@@ -160,16 +179,18 @@ pub async fn asked<T>(
 ) -> Result<T, ClusterError> {
     match tokio::time::timeout(REQUEST_DEADLINE, request).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(kube::Error::Api(source))) => {
-            Err(ClusterError::Refused { what: what.into(), source })
-        }
+        Ok(Err(kube::Error::Api(source))) => Err(ClusterError::Refused {
+            what: what.into(),
+            source,
+        }),
         Ok(Err(kube::Error::Discovery(_))) => Err(ClusterError::Refused {
             what: what.into(),
             source: Box::new(kube::core::Status::failure("not served", "NotFound").with_code(404)),
         }),
-        Ok(Err(other)) => {
-            Err(ClusterError::Unreachable { what: what.into(), why: other.to_string() })
-        }
+        Ok(Err(other)) => Err(ClusterError::Unreachable {
+            what: what.into(),
+            why: other.to_string(),
+        }),
         Err(_) => Err(ClusterError::Unreachable {
             what: what.into(),
             why: format!("no answer within {} s", REQUEST_DEADLINE.as_secs()),

@@ -64,7 +64,9 @@ pub async fn serve_explain(
     told: Told,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    let explain = Router::new().route("/explain", get(explained)).with_state(told);
+    let explain = Router::new()
+        .route("/explain", get(explained))
+        .with_state(told);
     listen_on(listen, explain, stop).await
 }
 
@@ -76,11 +78,16 @@ async fn listen_on(
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .with_context(|| format!("failed to listen on {address}: choose another address"))?;
-    axum::serve(listener, router).with_graceful_shutdown(stop).await.context("failed to serve")
+    axum::serve(listener, router)
+        .with_graceful_shutdown(stop)
+        .await
+        .context("failed to serve")
 }
 
 async fn metrics(State(told): State<Told>) -> String {
-    told.metrics.leading.set(i64::from(told.lease.remaining().is_some()));
+    told.metrics
+        .leading
+        .set(i64::from(told.lease.remaining().is_some()));
     told.metrics.text()
 }
 
@@ -88,10 +95,16 @@ async fn metrics(State(told): State<Told>) -> String {
 async fn ready(State(told): State<Told>) -> (StatusCode, String) {
     match told.states.is_settled() {
         true => (StatusCode::OK, "ok\n".into()),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "the first lists are not complete\n".into()),
+        false => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the first lists are not complete\n".into(),
+        ),
     }
 }
 
 async fn explained(State(told): State<Told>, Query(asked): Query<Asked>) -> Json<Vec<Explained>> {
-    Json(told.history.find(&asked.kind, asked.namespace.as_deref(), &asked.name))
+    Json(
+        told.history
+            .find(&asked.kind, asked.namespace.as_deref(), &asked.name),
+    )
 }

@@ -58,7 +58,9 @@ impl LeaseGuard {
     /// What remains of this host's time; None when it must not act.
     pub fn remaining(&self) -> Option<Duration> {
         let until = Duration::from_millis(self.until.load(Ordering::Acquire));
-        until.checked_sub(self.clock.since_boot()).filter(|left| !left.is_zero())
+        until
+            .checked_sub(self.clock.since_boot())
+            .filter(|left| !left.is_zero())
     }
 
     /// Waits until this host holds the lease.
@@ -79,7 +81,12 @@ impl LeaseGuard {
     pub fn unshared(clock: SharedClock) -> Self {
         let (sender, held) = watch::channel(true);
         let until = Arc::new(AtomicU64::new(u64::MAX));
-        Self { clock, until, held, _alone: Some(Arc::new(sender)) }
+        Self {
+            clock,
+            until,
+            held,
+            _alone: Some(Arc::new(sender)),
+        }
     }
 }
 
@@ -96,13 +103,31 @@ pub struct LeaseKeeper {
 
 impl LeaseKeeper {
     /// A keeper, and the guard that everyone else asks.
-    pub fn new(cluster: Cluster, clock: SharedClock, settings: LeaseSettings) -> (Self, LeaseGuard) {
+    pub fn new(
+        cluster: Cluster,
+        clock: SharedClock,
+        settings: LeaseSettings,
+    ) -> (Self, LeaseGuard) {
         let (sender, receiver) = watch::channel(false);
         let until = Arc::new(AtomicU64::new(0));
         let until_guarded = Arc::clone(&until);
-        let guard =
-            LeaseGuard { clock: clock.clone(), until: until_guarded, held: receiver, _alone: None };
-        (Self { cluster, clock, settings, until, held: sender, seen: None }, guard)
+        let guard = LeaseGuard {
+            clock: clock.clone(),
+            until: until_guarded,
+            held: receiver,
+            _alone: None,
+        };
+        (
+            Self {
+                cluster,
+                clock,
+                settings,
+                until,
+                held: sender,
+                seen: None,
+            },
+            guard,
+        )
     }
 
     /// Keeps the lease until `stop` is done, then gives it back so that another need not wait.
@@ -132,7 +157,10 @@ impl LeaseKeeper {
         match tokio::time::timeout(patience, self.turn()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "failed to renew or acquire the lease"),
-            Err(_) => tracing::warn!(?patience, "failed to renew or acquire the lease: no answer in time"),
+            Err(_) => tracing::warn!(
+                ?patience,
+                "failed to renew or acquire the lease: no answer in time"
+            ),
         }
     }
 
@@ -142,7 +170,11 @@ impl LeaseKeeper {
         let api = self.api();
         let Some(live) = asked("read the Lease", api.get_opt(&self.settings.name)).await? else {
             let made = self.claim(LeaseObject::default());
-            asked("create the Lease", api.create(&PostParams::default(), &made)).await?;
+            asked(
+                "create the Lease",
+                api.create(&PostParams::default(), &made),
+            )
+            .await?;
             return Ok(self.extend(begun));
         };
         if !self.may_claim(&live, begun) {
@@ -168,7 +200,9 @@ impl LeaseKeeper {
             Some(_) => {}
         }
         let version = live.metadata.resource_version.clone().unwrap_or_default();
-        let promised = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        let promised = spec
+            .lease_duration_seconds
+            .and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = promised.map_or(self.settings.duration, Duration::from_secs);
         match &self.seen {
             Some((known, since)) if *known == version => now.saturating_sub(*since) > lasts,
@@ -186,13 +220,24 @@ impl LeaseKeeper {
         let mine = former.holder_identity.as_deref() == Some(self.settings.identity.as_str());
         let transitions = former.lease_transitions.unwrap_or_default();
         LeaseObject {
-            metadata: ObjectMeta { name: Some(self.settings.name.clone()), ..live.metadata },
+            metadata: ObjectMeta {
+                name: Some(self.settings.name.clone()),
+                ..live.metadata
+            },
             spec: Some(LeaseSpec {
                 holder_identity: Some(self.settings.identity.clone()),
                 lease_duration_seconds: i32::try_from(self.settings.duration.as_secs()).ok(),
-                acquire_time: if mine { former.acquire_time } else { now.clone() },
+                acquire_time: if mine {
+                    former.acquire_time
+                } else {
+                    now.clone()
+                },
                 renew_time: now,
-                lease_transitions: Some(if mine { transitions } else { transitions.saturating_add(1) }),
+                lease_transitions: Some(if mine {
+                    transitions
+                } else {
+                    transitions.saturating_add(1)
+                }),
                 ..former
             }),
         }
@@ -201,7 +246,10 @@ impl LeaseKeeper {
     /// The renewal that was begun at `begun` is stored.
     fn extend(&mut self, begun: Duration) {
         let until = begun + self.settings.acting();
-        self.until.store(u64::try_from(until.as_millis()).unwrap_or(0), Ordering::Release);
+        self.until.store(
+            u64::try_from(until.as_millis()).unwrap_or(0),
+            Ordering::Release,
+        );
         self.seen = None;
     }
 
@@ -212,7 +260,11 @@ impl LeaseKeeper {
         self.held.send_if_modified(|held| {
             let changed = *held != holds;
             if changed {
-                tracing::info!(identity = self.settings.identity, holds, "the lease changed hands");
+                tracing::info!(
+                    identity = self.settings.identity,
+                    holds,
+                    "the lease changed hands"
+                );
             }
             *held = holds;
             changed
@@ -222,7 +274,9 @@ impl LeaseKeeper {
     async fn give_back(&self) -> Result<(), ClusterError> {
         let api = self.api();
         let mut live = asked("read the Lease", api.get(&self.settings.name)).await?;
-        let Some(spec) = live.spec.as_mut() else { return Ok(()) };
+        let Some(spec) = live.spec.as_mut() else {
+            return Ok(());
+        };
         if spec.holder_identity.as_deref() != Some(self.settings.identity.as_str()) {
             return Ok(());
         }
@@ -239,5 +293,7 @@ impl LeaseKeeper {
 
 fn calendar(milliseconds: u64) -> Option<MicroTime> {
     let milliseconds = i64::try_from(milliseconds).ok()?;
-    Timestamp::from_millisecond(milliseconds).ok().map(MicroTime)
+    Timestamp::from_millisecond(milliseconds)
+        .ok()
+        .map(MicroTime)
 }

@@ -22,7 +22,9 @@ fn run(command: Command) -> anyhow::Result<()> {
     if let Command::CompileComponent { input, output } = command {
         return plugin::compile::compile_component(&input, &output);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         match command {
             Command::Run(arguments) => start::run(arguments).await,

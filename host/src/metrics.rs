@@ -91,14 +91,34 @@ impl Metrics {
     fn registered(&self) -> Registry {
         let mut registry = Registry::with_prefix("windlass");
         registry.register("rounds", "Rounds, by how they ended", self.rounds.clone());
-        registry.register("round_seconds", "Time that rounds took", self.round_seconds.clone());
-        registry.register("plugin_calls", "Calls into plugins, by how they ended", self.calls.clone());
-        registry.register("plugin_call_seconds", "Time that calls took", self.call_seconds.clone());
+        registry.register(
+            "round_seconds",
+            "Time that rounds took",
+            self.round_seconds.clone(),
+        );
+        registry.register(
+            "plugin_calls",
+            "Calls into plugins, by how they ended",
+            self.calls.clone(),
+        );
+        registry.register(
+            "plugin_call_seconds",
+            "Time that calls took",
+            self.call_seconds.clone(),
+        );
         registry.register("writes", "Writes to the API server", self.writes.clone());
-        registry.register("actions", "Actions, by how they ended", self.actions.clone());
+        registry.register(
+            "actions",
+            "Actions, by how they ended",
+            self.actions.clone(),
+        );
         registry.register("queued", "Queue entries that are due", self.queued.clone());
         registry.register("objects", "Objects that are served", self.objects.clone());
-        registry.register("leading", "1 while this host holds the lease", self.leading.clone());
+        registry.register(
+            "leading",
+            "1 while this host holds the lease",
+            self.leading.clone(),
+        );
         registry.register_collector(Box::new(self.figures.clone()));
         registry
     }

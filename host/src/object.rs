@@ -26,7 +26,11 @@ impl Kind {
     /// The kind named by an object's `apiVersion` and `kind`.
     pub fn new(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-        Self { group: group.into(), version: version.into(), kind: kind.into() }
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        }
     }
 
     /// `apps/v1`, or `v1` for the core group.
@@ -68,9 +72,9 @@ impl FromStr for Kind {
     fn from_str(text: &str) -> Result<Self, NotAKind> {
         let parts: Vec<_> = text.split('/').collect();
         match parts.as_slice() {
-            [version, kind] | [_, version, kind] if !version.is_empty() && !kind.is_empty() => {
-                Ok(Self::new(text.trim_end_matches(kind).trim_end_matches('/'), kind))
-            }
+            [version, kind] | [_, version, kind] if !version.is_empty() && !kind.is_empty() => Ok(
+                Self::new(text.trim_end_matches(kind).trim_end_matches('/'), kind),
+            ),
             _ => Err(NotAKind(text.into())),
         }
     }
@@ -149,19 +153,31 @@ impl Object {
     /// # Errors
     /// When the object has no name, which the API server never sends.
     pub fn new(kind: &Kind, mut live: DynamicObject) -> Result<Self, Nameless> {
-        live.types = Some(TypeMeta { api_version: kind.api_version(), kind: kind.kind.clone() });
+        live.types = Some(TypeMeta {
+            api_version: kind.api_version(),
+            kind: kind.kind.clone(),
+        });
         let own_fields = own_fields(live.metadata.managed_fields.take().unwrap_or_default());
         let json = serde_json::to_string(&live).map_err(|_| Nameless(kind.clone()))?;
         let meta = live.metadata;
         let name = meta.name.ok_or_else(|| Nameless(kind.clone()))?;
         let own = |(key, _): &(String, String)| key.starts_with(DOMAIN);
         Ok(Self {
-            key: ObjectKey { kind: kind.clone(), namespace: meta.namespace, name },
+            key: ObjectKey {
+                kind: kind.clone(),
+                namespace: meta.namespace,
+                name,
+            },
             uid: meta.uid.unwrap_or_default(),
             resource_version: meta.resource_version.unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
             labels: meta.labels.unwrap_or_default(),
-            annotations: meta.annotations.unwrap_or_default().into_iter().filter(own).collect(),
+            annotations: meta
+                .annotations
+                .unwrap_or_default()
+                .into_iter()
+                .filter(own)
+                .collect(),
             owners: meta.owner_references.unwrap_or_default(),
             finalizers: meta.finalizers.unwrap_or_default(),
             deleting: meta.deletion_timestamp.is_some(),
@@ -172,7 +188,9 @@ impl Object {
 
     /// The owner that controls this object, if any.
     pub fn controller(&self) -> Option<&OwnerReference> {
-        self.owners.iter().find(|owner| owner.controller == Some(true))
+        self.owners
+            .iter()
+            .find(|owner| owner.controller == Some(true))
     }
 }
 
@@ -222,7 +240,11 @@ fn shortened(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     let digest = Sha256::digest(text.as_bytes());
-    let suffix: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    let suffix: String = digest
+        .iter()
+        .take(5)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let cut = text.floor_char_boundary(limit - suffix.len() - 1);
     format!("{}-{suffix}", text[..cut].trim_end_matches(['.', '-', '/']))
 }
@@ -233,7 +255,11 @@ mod tests {
 
     #[test]
     fn a_kind_is_read_and_written_in_the_same_form() {
-        for text in ["v1/Pod", "apps/v1/StatefulSet", "redis.example.com/v1/Redis"] {
+        for text in [
+            "v1/Pod",
+            "apps/v1/StatefulSet",
+            "redis.example.com/v1/Redis",
+        ] {
             assert_eq!(text.parse::<Kind>().unwrap().to_string(), text);
         }
         for text in ["", "Pod", "v1/", "/Pod", "a/b/c/d"] {
@@ -251,7 +277,10 @@ mod tests {
         let (one, two) = (owner("a".repeat(70) + "1"), owner("a".repeat(70) + "2"));
         assert!(owner_label(&one).len() <= 63);
         assert_ne!(owner_label(&one), owner_label(&two));
-        assert_eq!(owner_label(&owner("my-redis".into())), "Redis.redis.example.com.my-redis");
+        assert_eq!(
+            owner_label(&owner("my-redis".into())),
+            "Redis.redis.example.com.my-redis"
+        );
     }
 
     #[test]
@@ -263,7 +292,10 @@ mod tests {
         }))
         .unwrap();
         let object = Object::new(&Kind::new("v1", "ConfigMap"), live).unwrap();
-        assert_eq!(object.own_fields.keys().collect::<Vec<_>>(), ["windlass/Redis.redis.example.com"]);
+        assert_eq!(
+            object.own_fields.keys().collect::<Vec<_>>(),
+            ["windlass/Redis.redis.example.com"]
+        );
         assert!(!object.json.contains("managedFields"));
         assert!(object.json.contains(r#""kind":"ConfigMap""#));
     }

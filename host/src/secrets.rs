@@ -50,7 +50,9 @@ impl SecretValue {
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// There is no such Secret.
-    #[error("the Secret {namespace}/{name} does not exist: create it, or correct the name in the spec")]
+    #[error(
+        "the Secret {namespace}/{name} does not exist: create it, or correct the name in the spec"
+    )]
     NoSecret {
         /// Its namespace.
         namespace: String,
@@ -118,11 +120,15 @@ impl Secrets {
     /// When the Secret or the key is missing, or the API server does not answer.
     pub async fn value(&self, key: &SecretKey) -> Result<SecretValue, SecretError> {
         let version = self.version(&key.namespace, &key.name).await?;
-        let value = version.values.get(&key.key).cloned().ok_or_else(|| SecretError::NoKey {
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-            key: key.key.clone(),
-        })?;
+        let value = version
+            .values
+            .get(&key.key)
+            .cloned()
+            .ok_or_else(|| SecretError::NoKey {
+                namespace: key.namespace.clone(),
+                name: key.name.clone(),
+                key: key.key.clone(),
+            })?;
         self.remember(&key.namespace, &value);
         Ok(value)
     }
@@ -132,8 +138,15 @@ impl Secrets {
     ///
     /// # Errors
     /// When the digest key can be neither read nor made.
-    pub async fn digest(&self, key: &SecretKey, value: &SecretValue) -> Result<String, ClusterError> {
-        let digest_key = self.digest_key.get_or_try_init(|| self.shared_digest_key()).await?;
+    pub async fn digest(
+        &self,
+        key: &SecretKey,
+        value: &SecretValue,
+    ) -> Result<String, ClusterError> {
+        let digest_key = self
+            .digest_key
+            .get_or_try_init(|| self.shared_digest_key())
+            .await?;
         Ok(keyed_digest(digest_key, key, value))
     }
 
@@ -172,7 +185,10 @@ impl Secrets {
     /// `text` with every secret value of `namespace` that the host has used replaced by `[masked]`.
     pub fn mask(&self, namespace: &str, text: &str) -> String {
         let mut masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(masks) = masks.get_mut(namespace).filter(|masks| !masks.values.is_empty()) else {
+        let Some(masks) = masks
+            .get_mut(namespace)
+            .filter(|masks| !masks.values.is_empty())
+        else {
             return text.to_owned();
         };
         let finder = masks
@@ -195,7 +211,11 @@ impl Secrets {
         }
         let mut masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
         let masks = masks.entry(namespace.to_owned()).or_default();
-        if !masks.values.iter().any(|known| known.as_slice() == value.expose()) {
+        if !masks
+            .values
+            .iter()
+            .any(|known| known.as_slice() == value.expose())
+        {
             masks.values.push(Zeroizing::new(value.expose().to_vec()));
             masks.finder = None;
         }
@@ -203,17 +223,25 @@ impl Secrets {
 
     async fn version(&self, namespace: &str, name: &str) -> Result<Arc<Version>, SecretError> {
         let key = secret_key(namespace, name);
-        let current = self.cache.get(&key).map(|object| object.resource_version.clone());
-        if let Some(known) = self.known(&key).filter(|known| Some(&known.resource_version) == current.as_ref())
+        let current = self
+            .cache
+            .get(&key)
+            .map(|object| object.resource_version.clone());
+        if let Some(known) = self
+            .known(&key)
+            .filter(|known| Some(&known.resource_version) == current.as_ref())
         {
             return Ok(known);
         }
         let api: Api<Secret> = Api::namespaced(self.cluster.client(), namespace);
         let what = format!("get the Secret {namespace}/{name}");
-        let secret = asked(&what, api.get_opt(name)).await?.ok_or_else(|| SecretError::NoSecret {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        })?;
+        let secret =
+            asked(&what, api.get_opt(name))
+                .await?
+                .ok_or_else(|| SecretError::NoSecret {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                })?;
         let version = Arc::new(Version {
             resource_version: secret.metadata.resource_version.unwrap_or_default(),
             values: values(secret.data.unwrap_or_default()),
@@ -224,12 +252,19 @@ impl Secrets {
     }
 
     fn known(&self, key: &ObjectKey) -> Option<Arc<Version>> {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.versions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned()
     }
 
     /// Forgets the values of a Secret that is gone.
     pub fn forget(&self, key: &ObjectKey) {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.versions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     async fn shared_digest_key(&self) -> Result<SecretValue, ClusterError> {
@@ -241,7 +276,10 @@ impl Secrets {
         let mut bytes = vec![0; 32];
         self.entropy.fill(&mut bytes);
         let made = Secret {
-            metadata: ObjectMeta { name: Some(DIGEST_KEY.into()), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                name: Some(DIGEST_KEY.into()),
+                ..ObjectMeta::default()
+            },
             immutable: Some(true),
             data: Some(BTreeMap::from([("key".to_owned(), ByteString(bytes))])),
             ..Secret::default()
@@ -258,7 +296,10 @@ impl Secrets {
 }
 
 fn digest_key_of(secret: Secret, what: &str) -> Result<SecretValue, ClusterError> {
-    let key = secret.data.and_then(|mut data| data.remove("key")).map(|key| SecretValue::new(key.0));
+    let key = secret
+        .data
+        .and_then(|mut data| data.remove("key"))
+        .map(|key| SecretValue::new(key.0));
     key.ok_or_else(|| ClusterError::Unreachable {
         what: what.to_owned(),
         why: "it has no key \"key\": delete it, and the host makes another".to_owned(),
@@ -266,7 +307,9 @@ fn digest_key_of(secret: Secret, what: &str) -> Result<SecretValue, ClusterError
 }
 
 fn values(data: BTreeMap<String, ByteString>) -> BTreeMap<String, SecretValue> {
-    data.into_iter().map(|(key, value)| (key, SecretValue::new(value.0))).collect()
+    data.into_iter()
+        .map(|(key, value)| (key, SecretValue::new(value.0)))
+        .collect()
 }
 
 /// The key of a Secret object.
@@ -283,18 +326,32 @@ fn keyed_digest(digest_key: &SecretValue, key: &SecretKey, value: &SecretValue) 
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(digest_key.expose()) else {
         return String::new();
     };
-    for part in [key.namespace.as_bytes(), key.name.as_bytes(), key.key.as_bytes(), value.expose()] {
+    for part in [
+        key.namespace.as_bytes(),
+        key.name.as_bytes(),
+        key.key.as_bytes(),
+        value.expose(),
+    ] {
         mac.update(&part.len().to_be_bytes());
         mac.update(part);
     }
-    mac.finalize().into_bytes().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    mac.finalize()
+        .into_bytes()
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The kinds of the PEM blocks in `value`, in order: `["CERTIFICATE", "PRIVATE KEY"]`.
 fn pem_blocks(value: &[u8]) -> Vec<String> {
     let text = std::str::from_utf8(value).unwrap_or_default();
     text.lines()
-        .filter_map(|line| line.trim_end().strip_prefix("-----BEGIN ")?.strip_suffix("-----"))
+        .filter_map(|line| {
+            line.trim_end()
+                .strip_prefix("-----BEGIN ")?
+                .strip_suffix("-----")
+        })
         .map(str::to_owned)
         .collect()
 }
@@ -302,7 +359,10 @@ fn pem_blocks(value: &[u8]) -> Vec<String> {
 /// The object's own text with `data` in place of what it holds, and without annotations.
 fn without_values(secret: &Object, data: serde_json::Map<String, serde_json::Value>) -> String {
     let mut shown: serde_json::Value = serde_json::from_str(&secret.json).unwrap_or_default();
-    if let Some(metadata) = shown.get_mut("metadata").and_then(|metadata| metadata.as_object_mut()) {
+    if let Some(metadata) = shown
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.as_object_mut())
+    {
         metadata.remove("annotations");
     }
     if let Some(fields) = shown.as_object_mut() {
@@ -317,16 +377,26 @@ mod tests {
     use super::*;
 
     fn place(name: &str) -> SecretKey {
-        SecretKey { namespace: "default".into(), name: name.into(), key: "password".into() }
+        SecretKey {
+            namespace: "default".into(),
+            name: name.into(),
+            key: "password".into(),
+        }
     }
 
     #[test]
     fn equal_values_in_two_places_have_different_digests() {
-        let (key, value) = (SecretValue::new(vec![7; 32]), SecretValue::new(b"hunter2hunter2".to_vec()));
+        let (key, value) = (
+            SecretValue::new(vec![7; 32]),
+            SecretValue::new(b"hunter2hunter2".to_vec()),
+        );
         let digest = keyed_digest(&key, &place("a"), &value);
         assert_eq!(digest, keyed_digest(&key, &place("a"), &value));
         assert_ne!(digest, keyed_digest(&key, &place("b"), &value));
-        assert_ne!(digest, keyed_digest(&SecretValue::new(vec![8; 32]), &place("a"), &value));
+        assert_ne!(
+            digest,
+            keyed_digest(&SecretValue::new(vec![8; 32]), &place("a"), &value)
+        );
     }
 
     #[test]

@@ -100,7 +100,14 @@ pub struct Assembled {
 /// # Errors
 /// When a plugin's description bounds a kind by something that is no label selector.
 pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assembled> {
-    let Outside { cluster, databases, clock, entropy, lease, namespace } = outside;
+    let Outside {
+        cluster,
+        databases,
+        clock,
+        entropy,
+        lease,
+        namespace,
+    } = outside;
     let cluster = Cluster::new(gate::writes_under(lease.clone(), cluster.client()));
     let (cache, changes) = Cache::new();
     let watched = wanted(plugins.iter().map(|Plugged { plugin, spec }| Allowed {
@@ -109,8 +116,12 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
         namespaces: &spec.namespaces,
     }));
     let watchers = Watchers::start(&cluster, &cache, &watched)?;
-    let secrets =
-        Arc::new(Secrets::new(cluster.clone(), cache.clone(), entropy.clone(), namespace));
+    let secrets = Arc::new(Secrets::new(
+        cluster.clone(),
+        cache.clone(),
+        entropy.clone(),
+        namespace,
+    ));
     let queries = Arc::new(Queries::new(
         databases.clone(),
         Targets::new(cache.clone()),
@@ -128,10 +139,20 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
         index: Index::default(),
         states: watchers.states(),
         queries,
-        applier: Applier::new(cluster.clone(), secrets.clone(), cache.clone(), entropy.clone()),
+        applier: Applier::new(
+            cluster.clone(),
+            secrets.clone(),
+            cache.clone(),
+            entropy.clone(),
+        ),
         status: StatusWriter::new(cluster.clone(), cache.clone()),
         actions: Arc::new(actions),
-        recorder: Recorder::new(cluster.clone(), cache.clone(), secrets.clone(), clock.clone()),
+        recorder: Recorder::new(
+            cluster.clone(),
+            cache.clone(),
+            secrets.clone(),
+            clock.clone(),
+        ),
         history: History::default(),
         metrics: Metrics::default(),
         cluster,
@@ -147,7 +168,10 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
         lease: rooms.lease.clone(),
         history: rooms.history.clone(),
     };
-    Ok(Assembled { host: Host::new(rooms, plugins, changes, watchers), told })
+    Ok(Assembled {
+        host: Host::new(rooms, plugins, changes, watchers),
+        told,
+    })
 }
 
 /// `windlass crds`.
@@ -176,8 +200,10 @@ pub async fn print_rbac(arguments: &RbacArgs) -> anyhow::Result<()> {
             namespaces: &spec.namespaces,
         })
         .collect();
-    let account =
-        rbac::Account { namespace: &arguments.namespace, name: &arguments.service_account };
+    let account = rbac::Account {
+        namespace: &arguments.namespace,
+        name: &arguments.service_account,
+    };
     print!("{}", rbac::yaml(&granted, account)?);
     Ok(())
 }
@@ -196,7 +222,10 @@ async fn load(arguments: &PluginArgs) -> anyhow::Result<Vec<Plugged>> {
         }
     }
     if loaded.is_empty() {
-        bail!("none of the plugins in {} could be loaded", arguments.plugins.display());
+        bail!(
+            "none of the plugins in {} could be loaded",
+            arguments.plugins.display()
+        );
     }
     Ok(loaded)
 }
@@ -206,10 +235,17 @@ fn plugged(plugin: Arc<Plugin>, resource: PluginResource) -> Plugged {
     let missing = resource.spec.grants.missing(&asks);
     if !missing.is_empty() {
         let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
-        tracing::warn!(plugin = plugin.name(), ?missing, "the plugin asks for more than it is granted");
+        tracing::warn!(
+            plugin = plugin.name(),
+            ?missing,
+            "the plugin asks for more than it is granted"
+        );
     }
     tracing::info!(plugin = plugin.name(), version = %plugin.description().version, "plugin loaded");
-    Plugged { plugin, spec: resource.spec }
+    Plugged {
+        plugin,
+        spec: resource.spec,
+    }
 }
 
 /// The plugins of one file, or of all YAML files of a folder, by name.
@@ -219,7 +255,10 @@ fn configured(path: &Path) -> anyhow::Result<Vec<PluginResource>> {
         resources.extend(PluginResource::read(&file)?);
     }
     if resources.is_empty() {
-        bail!("there is no Plugin in {}: put a YAML file with one there", path.display());
+        bail!(
+            "there is no Plugin in {}: put a YAML file with one there",
+            path.display()
+        );
     }
     Ok(resources)
 }
@@ -230,8 +269,13 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     let folder = std::fs::read_dir(path)
         .with_context(|| format!("failed to read the folder {}", path.display()))?;
-    let mut files = folder.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    let mut files = folder
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "yaml")
+    });
     files.sort();
     Ok(files)
 }
@@ -239,9 +283,9 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 async fn connect() -> anyhow::Result<Cluster> {
     // Fails only when a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = kube::Client::try_default()
-        .await
-        .context("failed to find a cluster: set KUBECONFIG, or run in a Pod with a ServiceAccount")?;
+    let client = kube::Client::try_default().await.context(
+        "failed to find a cluster: set KUBECONFIG, or run in a Pod with a ServiceAccount",
+    )?;
     Ok(Cluster::new(client))
 }
 
@@ -258,8 +302,10 @@ fn lease_settings(arguments: &RunArgs, entropy: &SharedEntropy) -> LeaseSettings
 
 /// True once SIGTERM or SIGINT came.
 fn stop_signal() -> anyhow::Result<watch::Receiver<bool>> {
-    let (mut terminate, mut interrupt) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         tokio::select! {

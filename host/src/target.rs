@@ -28,7 +28,9 @@ pub enum NotATarget {
     #[error("the Pod {0} with this uid is gone")]
     Gone(String),
     /// It belongs to somebody else.
-    #[error("the Pod {pod} does not belong to {owner}: its chain of controlling owners ends elsewhere")]
+    #[error(
+        "the Pod {pod} does not belong to {owner}: its chain of controlling owners ends elsewhere"
+    )]
     Foreign {
         /// The Pod.
         pod: String,
@@ -63,14 +65,20 @@ impl Targets {
         let pod = self.pod(owner, &target.pod, &target.uid)?;
         let typed: Pod = serde_json::from_str(&pod.json)
             .map_err(|_| NotATarget::NoAddress(target.pod.clone()))?;
-        if typed.spec.is_some_and(|spec| spec.host_network == Some(true)) {
+        if typed
+            .spec
+            .is_some_and(|spec| spec.host_network == Some(true))
+        {
             return Err(NotATarget::HostNetwork(target.pod.clone()));
         }
         let ip = typed.status.and_then(|status| status.pod_ip);
         let ip: Option<IpAddr> = ip.and_then(|ip| ip.parse().ok());
         let ip = ip.filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
         let ip = ip.ok_or_else(|| NotATarget::NoAddress(target.pod.clone()))?;
-        Ok(Verified { uid: pod.uid.clone(), at: SocketAddr::new(ip, target.port) })
+        Ok(Verified {
+            uid: pod.uid.clone(),
+            at: SocketAddr::new(ip, target.port),
+        })
     }
 
     /// The Pod of this name and uid, if it belongs to `owner`.
@@ -88,7 +96,10 @@ impl Targets {
         if self.belongs(&pod, owner) {
             return Ok(pod);
         }
-        Err(NotATarget::Foreign { pod: name.to_owned(), owner: owner.key.clone() })
+        Err(NotATarget::Foreign {
+            pod: name.to_owned(),
+            owner: owner.key.clone(),
+        })
     }
 
     /// True when the chain of controlling owners of `object` ends at `owner`. Every link is checked against the

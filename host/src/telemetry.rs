@@ -14,9 +14,12 @@ const DEFAULT: &str = "info,kube=warn,hyper=warn,tower=warn";
 /// When the filter is none.
 pub fn start(filter: Option<&str>) -> anyhow::Result<()> {
     let filter = filter.unwrap_or(DEFAULT);
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| anyhow::anyhow!("the log filter \"{filter}\" is not understood: {error}"))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        anyhow::anyhow!("the log filter \"{filter}\" is not understood: {error}")
+    })?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         log.init();
     } else {

@@ -82,7 +82,14 @@ impl Actions {
         secrets: Arc<Secrets>,
     ) -> Self {
         let targets = Targets::new(cache.clone());
-        Self { cluster, cache, databases, queries, secrets, targets }
+        Self {
+            cluster,
+            cache,
+            databases,
+            queries,
+            secrets,
+            targets,
+        }
     }
 
     /// Runs `steps` for `owner`, whose status was stored under `fence`, while `lease` holds.
@@ -99,12 +106,20 @@ impl Actions {
         let mut stopped: Option<String> = None;
         for step in steps {
             let ended = match &stopped {
-                Some(why) => step.actions.iter().map(|action| not_run(action, why)).collect(),
+                Some(why) => step
+                    .actions
+                    .iter()
+                    .map(|action| not_run(action, why))
+                    .collect(),
                 None => self.step(owner, step, fence, lease).await,
             };
-            let failed = ended.iter().find(|outcome| !matches!(outcome.ended, Ended::Done(_)));
+            let failed = ended
+                .iter()
+                .find(|outcome| !matches!(outcome.ended, Ended::Done(_)));
             if let (Some(failed), IfFailed::Stop) = (failed, step.if_failed) {
-                stopped.get_or_insert_with(|| format!("the action {} before it was not done", failed.id));
+                stopped.get_or_insert_with(|| {
+                    format!("the action {} before it was not done", failed.id)
+                });
             }
             outcomes.extend(ended);
         }
@@ -118,7 +133,12 @@ impl Actions {
         fence: &Fence,
         lease: &LeaseGuard,
     ) -> Vec<Outcome> {
-        join_all(step.actions.iter().map(|action| self.action(owner, action, fence, lease))).await
+        join_all(
+            step.actions
+                .iter()
+                .map(|action| self.action(owner, action, fence, lease)),
+        )
+        .await
     }
 
     /// One action within its time. The lease is looked at last, right before anything is sent.
@@ -144,7 +164,10 @@ impl Actions {
         };
         let ended = self.masked(owner, ended);
         audit(owner, action, &ended);
-        Outcome { id: action.id.clone(), ended }
+        Outcome {
+            id: action.id.clone(),
+            ended,
+        }
     }
 
     async fn effect(
@@ -184,7 +207,10 @@ impl Actions {
         let within = deadline.saturating_duration_since(Instant::now());
         match self.databases.http(call, within).await {
             Ok(reply) if reply.status < 400 => Ok(serde_json::Value::Null),
-            Ok(reply) => Err(Undone::Refused(format!("status {}: {}", reply.status, reply.body))),
+            Ok(reply) => Err(Undone::Refused(format!(
+                "status {}: {}",
+                reply.status, reply.body
+            ))),
             Err(error @ Unanswered::NotConnected { .. }) => Err(Undone::NotSent(error.to_string())),
             Err(error) => Err(Undone::NoAnswer(error)),
         }
@@ -204,7 +230,10 @@ impl Actions {
 }
 
 fn not_run(action: &Action, why: &str) -> Outcome {
-    Outcome { id: action.id.clone(), ended: Ended::NotRun(why.to_owned()) }
+    Outcome {
+        id: action.id.clone(),
+        ended: Ended::NotRun(why.to_owned()),
+    }
 }
 
 /// One line for each action: what was done to whom, and how it ended. Arguments are left out, they may hold

@@ -18,8 +18,14 @@ impl Actions {
     pub(super) async fn patch(&self, action: &PatchAction) -> Result<Value, Undone> {
         let key = key(&action.object);
         let patch = with_uid(&action.patch, &action.uid)?;
-        let api = self.cluster.api(&key.kind, key.namespace.as_deref()).await?;
-        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        let api = self
+            .cluster
+            .api(&key.kind, key.namespace.as_deref())
+            .await?;
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.into()),
+            ..PatchParams::default()
+        };
         let patch = Patch::Merge(patch);
         let request = api.patch(&key.name, &parameters, &patch);
         let live = asked(&format!("patch {key}"), request).await?;
@@ -31,7 +37,10 @@ impl Actions {
 
     pub(super) async fn delete(&self, action: &DeleteAction) -> Result<Value, Undone> {
         let key = key(&action.object);
-        let api = self.cluster.api(&key.kind, key.namespace.as_deref()).await?;
+        let api = self
+            .cluster
+            .api(&key.kind, key.namespace.as_deref())
+            .await?;
         let parameters = DeleteParams {
             grace_period_seconds: action.grace_seconds,
             preconditions: Some(precondition(&action.uid)),
@@ -42,13 +51,18 @@ impl Actions {
             Err(error) if error.is_not_found() || error.is_conflict() => return Ok(Value::Null),
             deleted => deleted?,
         };
-        if action.wait > 0 && gone(api, &key, &action.uid, Duration::from_millis(action.wait)).await {
+        if action.wait > 0 && gone(api, &key, &action.uid, Duration::from_millis(action.wait)).await
+        {
             self.cache.removed(&key, &action.uid);
         }
         Ok(Value::Null)
     }
 
-    pub(super) async fn evict(&self, owner: &Object, action: &EvictAction) -> Result<Value, Undone> {
+    pub(super) async fn evict(
+        &self,
+        owner: &Object,
+        action: &EvictAction,
+    ) -> Result<Value, Undone> {
         self.targets.pod(owner, &action.pod, &action.uid)?;
         let namespace = owner.key.namespace.as_deref().unwrap_or_default();
         let api: Api<Pod> = Api::namespaced(self.cluster.client(), namespace);
@@ -56,8 +70,10 @@ impl Actions {
             preconditions: Some(precondition(&action.uid)),
             ..DeleteParams::default()
         };
-        let parameters =
-            EvictParams { delete_options: Some(delete_options), ..EvictParams::default() };
+        let parameters = EvictParams {
+            delete_options: Some(delete_options),
+            ..EvictParams::default()
+        };
         let what = format!("evict the Pod {namespace}/{}", action.pod);
         asked(&what, api.evict(&action.pod, &parameters)).await?;
         Ok(Value::Null)
@@ -71,13 +87,20 @@ async fn gone(api: Api<DynamicObject>, key: &ObjectKey, uid: &str, at_most: Dura
 }
 
 fn precondition(uid: &str) -> Preconditions {
-    Preconditions { uid: Some(uid.to_owned()), resource_version: None }
+    Preconditions {
+        uid: Some(uid.to_owned()),
+        resource_version: None,
+    }
 }
 
 fn with_uid(patch: &str, uid: &str) -> Result<Value, Undone> {
     let mut patch: Value = serde_json::from_str(patch)
         .map_err(|error| Undone::NotSent(format!("its patch is not JSON: {error}")))?;
-    if !patch.is_object() || patch.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
+    if !patch.is_object()
+        || patch
+            .get("metadata")
+            .is_some_and(|metadata| !metadata.is_object())
+    {
         return Err(Undone::NotSent("its patch is not a JSON object".into()));
     }
     patch["metadata"]["uid"] = json!(uid);
@@ -99,7 +122,10 @@ mod tests {
     #[test]
     fn a_patch_carries_the_uid_beside_what_it_changes() {
         let patch = with_uid(r#"{"metadata":{"labels":{"role":"master"}}}"#, "u-1").unwrap();
-        assert_eq!(patch, json!({"metadata": {"labels": {"role": "master"}, "uid": "u-1"}}));
+        assert_eq!(
+            patch,
+            json!({"metadata": {"labels": {"role": "master"}, "uid": "u-1"}})
+        );
     }
 
     #[test]

@@ -24,7 +24,10 @@ impl Actions {
         let login = self.queries.credentials(action.login.as_ref()).await?;
         let commands = self.filled(&action.commands).await?;
         let left = deadline.saturating_duration_since(Instant::now());
-        let opened = self.databases.redis_session(target.at, login.as_ref(), left).await;
+        let opened = self
+            .databases
+            .redis_session(target.at, login.as_ref(), left)
+            .await;
         let mut session = opened.map_err(|error| Undone::NotSent(error.to_string()))?;
         if let Some(guard) = &action.guard {
             guarded(session.as_mut(), guard, &target, deadline).await?;
@@ -57,7 +60,9 @@ impl Actions {
         for part in parts {
             match part {
                 Part::Text(text) => joined.extend_from_slice(text.as_bytes()),
-                Part::Secret(key) => joined.extend_from_slice(self.secrets.value(key).await?.expose()),
+                Part::Secret(key) => {
+                    joined.extend_from_slice(self.secrets.value(key).await?.expose())
+                }
             }
         }
         Ok(joined)
@@ -73,10 +78,14 @@ async fn sent(
 ) -> Result<Value, Undone> {
     let mut replies = Vec::with_capacity(commands.len());
     for command in commands {
-        let reply = answered(session, command, target, deadline).await.map_err(Undone::NoAnswer)?;
+        let reply = answered(session, command, target, deadline)
+            .await
+            .map_err(Undone::NoAnswer)?;
         if let Some(error) = reply.get("error").and_then(Value::as_str) {
             let before = replies.len();
-            return Err(Undone::Refused(format!("{error} (after {before} commands that were done)")));
+            return Err(Undone::Refused(format!(
+                "{error} (after {before} commands that were done)"
+            )));
         }
         replies.push(reply);
     }
@@ -92,23 +101,33 @@ async fn guarded(
 ) -> Result<(), Undone> {
     check_read_only(std::slice::from_ref(&guard.command))
         .map_err(|error| Undone::NotSent(error.to_string()))?;
-    let command: Vec<_> = guard.command.iter().map(|word| word.clone().into_bytes()).collect();
+    let command: Vec<_> = guard
+        .command
+        .iter()
+        .map(|word| word.clone().into_bytes())
+        .collect();
     let reply = answered(session, &command, target, deadline).await;
     // The guard itself changes nothing: without its answer nothing was sent.
-    let reply = reply.map_err(|error| Undone::NotSent(format!("its guard was not answered: {error}")))?;
+    let reply =
+        reply.map_err(|error| Undone::NotSent(format!("its guard was not answered: {error}")))?;
     let found = compared(guard, &reply);
     if found.as_deref() == Some(guard.equals.as_str()) {
         return Ok(());
     }
     let found = found.unwrap_or_else(|| reply.to_string());
     let asked = guard.command.join(" ");
-    Err(Undone::NotSent(format!("its guard did not hold: {asked} says {found}, not {}", guard.equals)))
+    Err(Undone::NotSent(format!(
+        "its guard did not hold: {asked} says {found}, not {}",
+        guard.equals
+    )))
 }
 
 /// What the guard compares: one field of an INFO-like text, or the whole reply.
 fn compared(guard: &RedisGuard, reply: &Value) -> Option<String> {
     let reply = reply.get("ok")?;
-    let text = reply.as_str().map_or_else(|| reply.to_string(), str::to_owned);
+    let text = reply
+        .as_str()
+        .map_or_else(|| reply.to_string(), str::to_owned);
     match &guard.field {
         None => Some(text),
         Some(field) => text.lines().find_map(|line| {
@@ -124,9 +143,14 @@ async fn answered(
     target: &Verified,
     deadline: Instant,
 ) -> Result<Value, Unanswered> {
-    let after = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    let after = deadline
+        .saturating_duration_since(Instant::now())
+        .max(Duration::from_millis(1));
     let answer = timeout_at(deadline, session.send(command)).await;
-    answer.unwrap_or(Err(Unanswered::TimedOut { at: target.at, after }))
+    answer.unwrap_or(Err(Unanswered::TimedOut {
+        at: target.at,
+        after,
+    }))
 }
 
 #[cfg(test)]
@@ -136,19 +160,29 @@ mod tests {
 
     fn guard(field: Option<&str>) -> RedisGuard {
         let command = vec!["INFO".into(), "server".into()];
-        RedisGuard { command, field: field.map(str::to_owned), equals: "abc".into() }
+        RedisGuard {
+            command,
+            field: field.map(str::to_owned),
+            equals: "abc".into(),
+        }
     }
 
     #[test]
     fn a_guard_reads_one_field_of_an_info_reply() {
         let reply = json!({"ok": "# Server\r\nredis_version:8.0.6\r\nrun_id:abc\r\n"});
-        assert_eq!(compared(&guard(Some("run_id")), &reply).as_deref(), Some("abc"));
+        assert_eq!(
+            compared(&guard(Some("run_id")), &reply).as_deref(),
+            Some("abc")
+        );
         assert_eq!(compared(&guard(Some("run")), &reply), None);
     }
 
     #[test]
     fn a_guard_without_a_field_reads_the_whole_reply_and_no_error() {
-        assert_eq!(compared(&guard(None), &json!({"ok": "PONG"})).as_deref(), Some("PONG"));
+        assert_eq!(
+            compared(&guard(None), &json!({"ok": "PONG"})).as_deref(),
+            Some("PONG")
+        );
         assert_eq!(compared(&guard(None), &json!({"error": "ERR abc"})), None);
     }
 }

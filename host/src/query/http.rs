@@ -66,12 +66,18 @@ impl Default for HttpWire {
             .redirect(reqwest::redirect::Policy::none())
             .pool_idle_timeout(Duration::from_secs(30))
             .build();
-        Self { client: client.map_err(|error| error.to_string()) }
+        Self {
+            client: client.map_err(|error| error.to_string()),
+        }
     }
 }
 
 impl HttpWire {
-    pub(super) async fn send(&self, call: HttpCall, within: Duration) -> Result<HttpReply, Unanswered> {
+    pub(super) async fn send(
+        &self,
+        call: HttpCall,
+        within: Duration,
+    ) -> Result<HttpReply, Unanswered> {
         let at = call.at;
         let sent = tokio::time::timeout(within, self.exchange(call)).await;
         sent.unwrap_or(Err(Unanswered::TimedOut { at, after: within }))
@@ -80,7 +86,10 @@ impl HttpWire {
     async fn exchange(&self, call: HttpCall) -> Result<HttpReply, Unanswered> {
         let at = call.at;
         let client = self.client.as_ref();
-        let client = client.map_err(|why| Unanswered::NotConnected { at, why: why.clone() })?;
+        let client = client.map_err(|why| Unanswered::NotConnected {
+            at,
+            why: why.clone(),
+        })?;
         let mut request = client.request(method(call.method), format!("http://{at}{}", call.path));
         for (name, value) in call.headers {
             request = request.header(name, value);
@@ -92,7 +101,11 @@ impl HttpWire {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         });
         let headers = headers.collect();
-        Ok(HttpReply { status, headers, body: bounded(at, reply).await? })
+        Ok(HttpReply {
+            status,
+            headers,
+            body: bounded(at, reply).await?,
+        })
     }
 }
 
@@ -101,7 +114,10 @@ async fn bounded(at: SocketAddr, mut reply: reqwest::Response) -> Result<String,
     let mut body = Vec::new();
     while let Some(chunk) = reply.chunk().await.map_err(|error| failed(at, &error))? {
         if body.len() + chunk.len() > LARGEST_REPLY {
-            return Err(Unanswered::Broken { at, why: "the answer is over 1 MiB".into() });
+            return Err(Unanswered::Broken {
+                at,
+                why: "the answer is over 1 MiB".into(),
+            });
         }
         body.extend_from_slice(&chunk);
     }

@@ -172,7 +172,14 @@ impl Queries {
         clock: SharedClock,
     ) -> Self {
         let at_once = Semaphore::new(AT_ONCE);
-        Self { databases, targets, secrets, clock, silence: Silence::default(), at_once }
+        Self {
+            databases,
+            targets,
+            secrets,
+            clock,
+            silence: Silence::default(),
+            at_once,
+        }
     }
 
     /// Asks a Redis server for `owner`.
@@ -190,10 +197,20 @@ impl Queries {
         };
         let within = Duration::from_millis(query.timeout).min(LONGEST);
         let _turn = self.at_once.acquire().await;
-        let asked = self.databases.redis(target.at, login.as_ref(), &query.commands, within).await;
-        self.told(owner, &target, asked.map(|replies| {
-            (serde_json::Value::Array(replies.replies).to_string(), replies.password)
-        }))
+        let asked = self
+            .databases
+            .redis(target.at, login.as_ref(), &query.commands, within)
+            .await;
+        self.told(
+            owner,
+            &target,
+            asked.map(|replies| {
+                (
+                    serde_json::Value::Array(replies.replies).to_string(),
+                    replies.password,
+                )
+            }),
+        )
     }
 
     /// Asks an HTTP server for `owner`.
@@ -225,13 +242,19 @@ impl Queries {
     ///
     /// # Errors
     /// When none of its Secrets can be read.
-    pub async fn credentials(&self, login: Option<&Login>) -> Result<Option<Credentials>, SecretError> {
+    pub async fn credentials(
+        &self,
+        login: Option<&Login>,
+    ) -> Result<Option<Credentials>, SecretError> {
         let Some(login) = login else { return Ok(None) };
         let mut passwords = Vec::with_capacity(login.passwords.len());
         for key in &login.passwords {
             passwords.push(self.secrets.value(key).await?);
         }
-        Ok(Some(Credentials { user: login.user.clone(), passwords }))
+        Ok(Some(Credentials {
+            user: login.user.clone(),
+            passwords,
+        }))
     }
 
     fn told(
@@ -244,7 +267,10 @@ impl Queries {
             Ok((body, password)) => {
                 self.silence.heard(&target.uid);
                 let namespace = owner.key.namespace.as_deref().unwrap_or_default();
-                Answer::Reply(Reply { body: self.secrets.mask(namespace, &body), password })
+                Answer::Reply(Reply {
+                    body: self.secrets.mask(namespace, &body),
+                    password,
+                })
             }
             Err(error) => self.unreachable(&target.uid, error.to_string()),
         }

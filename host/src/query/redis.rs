@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
-    RedisError, RedisResult, ServerErrorKind, Value,
+    AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, IntoConnectionInfo,
+    RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, Value,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -87,7 +87,10 @@ impl RedisWire {
     ) -> Result<Box<dyn RedisSession>, Unanswered> {
         let opened = tokio::time::timeout(within, connect(at, login)).await;
         let connected = opened.unwrap_or(Err(Unanswered::TimedOut { at, after: within }))?;
-        Ok(Box::new(Session { at, connection: connected.connection }))
+        Ok(Box::new(Session {
+            at,
+            connection: connected.connection,
+        }))
     }
 
     /// Asks over the kept connection; where that broke meanwhile, once more over a new one.
@@ -141,7 +144,11 @@ impl Place {
             digest.update(password.expose().len().to_be_bytes());
             digest.update(password.expose());
         }
-        Self { at, user: login.map(|login| login.user.clone()), passwords: digest.finalize().into() }
+        Self {
+            at,
+            user: login.map(|login| login.user.clone()),
+            passwords: digest.finalize().into(),
+        }
     }
 }
 
@@ -160,7 +167,10 @@ impl RedisSession for Session {
         match packed.query_async::<Value>(&mut self.connection).await {
             Ok(value) => Ok(told(Ok(value))),
             Err(error) if error.is_io_error() || error.is_connection_dropped() => {
-                Err(Unanswered::Broken { at: self.at, why: error.to_string() })
+                Err(Unanswered::Broken {
+                    at: self.at,
+                    why: error.to_string(),
+                })
             }
             Err(error) => Ok(told(Err(error))),
         }
@@ -172,31 +182,52 @@ async fn connect(at: SocketAddr, login: Option<&Credentials>) -> Result<Connecte
     let Some(login) = login else {
         let connection = opened(at, RedisConnectionInfo::default()).await;
         let connection = connection.map_err(|error| not_connected(at, &error))?;
-        return Ok(Connected { connection, password: None });
+        return Ok(Connected {
+            connection,
+            password: None,
+        });
     };
     let mut refused = "it has no password".to_owned();
     for (index, password) in (0_u32..).zip(&login.passwords) {
         match opened(at, settings(&login.user, password)).await {
-            Ok(connection) => return Ok(Connected { connection, password: Some(index) }),
+            Ok(connection) => {
+                return Ok(Connected {
+                    connection,
+                    password: Some(index),
+                });
+            }
             Err(error) if is_login_refused(&error) => refused = error.to_string(),
             Err(error) => return Err(not_connected(at, &error)),
         }
     }
-    Err(Unanswered::LoginRefused { at, user: login.user.clone(), why: refused })
+    Err(Unanswered::LoginRefused {
+        at,
+        user: login.user.clone(),
+        why: refused,
+    })
 }
 
 fn settings(user: &str, password: &SecretValue) -> RedisConnectionInfo {
     let password = String::from_utf8_lossy(password.expose());
-    RedisConnectionInfo::default().set_username(user).set_password(password)
+    RedisConnectionInfo::default()
+        .set_username(user)
+        .set_password(password)
 }
 
-async fn opened(at: SocketAddr, settings: RedisConnectionInfo) -> RedisResult<MultiplexedConnection> {
+async fn opened(
+    at: SocketAddr,
+    settings: RedisConnectionInfo,
+) -> RedisResult<MultiplexedConnection> {
     let address = ConnectionAddr::Tcp(at.ip().to_string(), at.port());
     let settings = settings.set_skip_set_lib_name();
     let client = Client::open(address.into_connection_info()?.set_redis_settings(settings))?;
     // The caller's deadline covers connecting and answering as a whole.
-    let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-    client.get_multiplexed_async_connection_with_config(&config).await
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None);
+    client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await
 }
 
 fn is_login_refused(error: &RedisError) -> bool {
@@ -206,7 +237,10 @@ fn is_login_refused(error: &RedisError) -> bool {
 }
 
 fn not_connected(at: SocketAddr, error: &RedisError) -> Unanswered {
-    Unanswered::NotConnected { at, why: error.to_string() }
+    Unanswered::NotConnected {
+        at,
+        why: error.to_string(),
+    }
 }
 
 async fn pipelined(
@@ -226,9 +260,15 @@ async fn pipelined(
     let replies: Vec<RedisResult<Value>> = pipeline
         .query_async(&mut connected.connection)
         .await
-        .map_err(|error: RedisError| Unanswered::Broken { at, why: error.to_string() })?;
+        .map_err(|error: RedisError| Unanswered::Broken {
+            at,
+            why: error.to_string(),
+        })?;
     let replies = replies.into_iter().map(told).collect();
-    Ok(RedisReplies { replies, password: connected.password })
+    Ok(RedisReplies {
+        replies,
+        password: connected.password,
+    })
 }
 
 /// One reply as a plugin reads it.
@@ -251,7 +291,10 @@ fn size(value: &Value) -> usize {
         Value::BulkString(bytes) => bytes.len(),
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text.len(),
         Value::Array(values) | Value::Set(values) => values.iter().map(size).sum(),
-        Value::Map(pairs) => pairs.iter().map(|(key, value)| size(key) + size(value)).sum(),
+        Value::Map(pairs) => pairs
+            .iter()
+            .map(|(key, value)| size(key) + size(value))
+            .sum(),
         _ => 8,
     }
 }
