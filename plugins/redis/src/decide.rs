@@ -2,9 +2,10 @@
 //!
 //! README.md lists the states in the words of [`State`] and the rules in the order of these functions.
 
-use crate::failover::{self, Health};
+use crate::failover;
 use crate::foreign;
 use crate::forming;
+use crate::health::{self, Health};
 use crate::names::{Names, Role};
 use crate::observe::{PodView, ServerView, View};
 use crate::planned;
@@ -134,11 +135,11 @@ fn lead(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut Decision
     if planned::arrived(view, primary, decision) || foreign::adopt(view, primary, decision) {
         return;
     }
-    match failover::health(wish, view, primary) {
+    match health::health(wish, view, primary) {
         Health::Serving(server) => serving::serve(wish, view, primary, server, decision),
         Health::Idle(server) => open_again(view, primary, server, decision),
         Health::Doubtful(why) => {
-            decision.record.missed_since = Some(failover::missed_since(view, primary));
+            decision.record.missed_since = Some(health::missed_since(view, primary));
             decision.state = State::Doubtful(why);
         }
         Health::Lost(loss) => failover::fail_over(wish, view, primary, loss, decision),

@@ -1,9 +1,9 @@
 //! The first primary: of a new Redis, or of one whose volumes were kept.
 
 use crate::decide::{Command, Decision, State, Wish};
-use crate::failover::{forced, is_emptied, reopen};
 use crate::names::FORCE_PRIMARY;
 use crate::observe::{PodView, View, VolumeView};
+use crate::reopen::{forced, is_emptied, reopen};
 
 /// Chooses the first primary once it is certain that no data is overlooked.
 pub fn form(wish: &Wish<'_>, view: &View, decision: &mut Decision) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use windlass_sdk::name::{self, LABEL_LIMIT, NAME_LIMIT, STATEFUL_SET_LIMIT};
 
@@ -212,8 +211,8 @@ impl Role {
 
     /// The role that a Pod's label says.
     #[must_use]
-    pub fn of(pod: &Pod) -> Option<Self> {
-        match pod.metadata.labels.as_ref()?.get(ROLE)?.as_str() {
+    pub fn of(pod: &ObjectMeta) -> Option<Self> {
+        match pod.labels.as_ref()?.get(ROLE)?.as_str() {
             "master" => Some(Self::Primary),
             "replica" => Some(Self::Replica),
             _ => None,

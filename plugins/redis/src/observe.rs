@@ -2,13 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{ContainerStatus, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, PersistentVolumeClaim, Pod, PodStatus};
+use windlass_sdk::Partial;
 use windlass_sdk::redis::{Info, RedisReplies, RedisReply};
 use windlass_sdk::wire::Unreachable;
 
 use crate::names::{AOF, EPOCH, Names, Role};
 use crate::status::Record;
+
+/// A Pod as far as decisions look at it.
+pub type SeenPod = Partial<Pod, PodStatus>;
+/// A StatefulSet as far as decisions look at it.
+pub type SeenSet = Partial<StatefulSet, StatefulSetStatus>;
 
 /// Everything that a decision looks at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -223,9 +229,9 @@ impl ServerView {
 /// What the facts say about Kubernetes objects.
 pub struct Objects<'a> {
     /// The Pods.
-    pub pods: &'a [Pod],
+    pub pods: &'a [SeenPod],
     /// The two StatefulSets, where they exist.
-    pub sets: &'a [StatefulSet],
+    pub sets: &'a [SeenSet],
 }
 
 /// The Pods with what their Redis servers answered at this time.
@@ -265,7 +271,7 @@ pub fn milliseconds(time: Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1
     })
 }
 
-fn pod_view(pod: &Pod, sets: &[StatefulSet]) -> PodView {
+fn pod_view(pod: &SeenPod, sets: &[SeenSet]) -> PodView {
     let status = pod.status.as_ref();
     let container = status
         .and_then(|status| status.container_statuses.as_ref())
@@ -276,7 +282,7 @@ fn pod_view(pod: &Pod, sets: &[StatefulSet]) -> PodView {
         ip: status
             .and_then(|status| status.pod_ip.clone())
             .filter(|ip| !ip.is_empty()),
-        role: Role::of(pod),
+        role: Role::of(&pod.metadata),
         terminating: pod.metadata.deletion_timestamp.is_some(),
         ready: container.is_some_and(|container| container.ready),
         running_since: container.and_then(running_since),
@@ -291,7 +297,7 @@ fn running_since(container: &ContainerStatus) -> Option<u64> {
 }
 
 /// Whether the Pod's set has a newer template, as far as its controller has seen it.
-fn outdated(pod: &Pod, sets: &[StatefulSet]) -> bool {
+fn outdated(pod: &SeenPod, sets: &[SeenSet]) -> bool {
     let owner = pod
         .metadata
         .owner_references

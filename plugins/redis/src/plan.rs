@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::json;
 use windlass_sdk::redis::{REDIS_PORT, pod_port};
 use windlass_sdk::{Action, Login, Plan, RedisAction, Step};
 
 use crate::decide::{Command, Target, Wish};
 use crate::names::{AOF, EPOCH, ROLE, Role};
-use crate::observe::View;
+use crate::observe::{SeenPod, View};
 use crate::serving::MIN_REPLICAS;
 
 /// What a fenced Pod gets to end, in seconds, and how long the new primary waits for it.
@@ -25,7 +25,7 @@ pub struct Means<'a> {
     /// The spec and its names.
     pub wish: &'a Wish<'a>,
     /// The Pods as they are.
-    pub pods: &'a [Pod],
+    pub pods: &'a [SeenPod],
     /// What is known about them and their volumes.
     pub view: &'a View,
     /// The operator's login.
@@ -192,7 +192,7 @@ fn grow(means: &Means<'_>, pod: &str) -> Option<Action> {
     ))
 }
 
-fn find<'a>(means: &Means<'a>, pod: &str) -> Option<&'a Pod> {
+fn find<'a>(means: &Means<'a>, pod: &str) -> Option<&'a SeenPod> {
     means
         .pods
         .iter()

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use windlass_sdk::redis::RedisReplies;
 use windlass_sdk::{Action, Context, Controller, Error, Login, Plan, Query, SecretKey, Step};
 
@@ -12,7 +11,7 @@ use crate::decide::{Command, Decision, State, Wish, decide};
 use crate::forming;
 use crate::grants::Missing;
 use crate::names::{FORCE_PRIMARY, Names, OPERATOR};
-use crate::observe::{self, Objects, View};
+use crate::observe::{self, Objects, SeenPod, SeenSet, View};
 use crate::plan::{Means, add_steps};
 use crate::refusals::{refusals, remember_rejected};
 use crate::report;
@@ -37,9 +36,8 @@ impl Controller for RedisController {
     fn reconcile(&self, redis: &Redis, cx: &Context<'_>) -> Result<Plan, Error> {
         let missing = Missing::of(cx);
         if missing.is_fatal() {
-            let mut plan = Plan::new();
-            plan.status(&report::ungranted(redis, cx, &missing))?;
-            return Ok(plan);
+            // A plan without children would have everything pruned.
+            return Err(Error::Transient(missing.text()));
         }
         let names = Names::of(cx.name());
         let received = redis.status.clone().unwrap_or_default().record;
@@ -58,9 +56,10 @@ impl Controller for RedisController {
     }
 
     fn finalize(&self, redis: &Redis, cx: &Context<'_>) -> Result<Plan, Error> {
+        let may_look = cx.available("read:v1/PersistentVolumeClaim");
         let Some(deletion) = cx
             .deletion()
-            .filter(|deletion| !deletion.namespace_terminating)
+            .filter(|deletion| may_look && !deletion.namespace_terminating)
         else {
             return Ok(Plan::finalized());
         };
@@ -68,7 +67,7 @@ impl Controller for RedisController {
         let claims: Vec<PersistentVolumeClaim> =
             cx.objects(Query::selector(&names.selector())).get()?;
         let actions = match redis.spec.deletion_policy {
-            DeletionPolicy::Delete => delete_volumes(&claims),
+            DeletionPolicy::Delete => delete_volumes(cx, &claims),
             DeletionPolicy::Retain => mark_primary(redis, cx, &names, &claims),
         };
         if actions.is_empty() || cx.now() > deletion.deadline {
@@ -83,9 +82,9 @@ impl Controller for RedisController {
 
 /// What was asked.
 struct Facts {
-    pods: Vec<Pod>,
+    pods: Vec<SeenPod>,
     claims: Vec<PersistentVolumeClaim>,
-    sets: Vec<StatefulSet>,
+    sets: Vec<SeenSet>,
     replies: RedisReplies,
     login: Login,
     password: Password,
@@ -104,12 +103,15 @@ enum Password {
 impl Facts {
     fn ask(redis: &Redis, cx: &Context<'_>, names: &Names, record: &Record) -> Result<Self, Error> {
         let selector = names.selector();
-        let questions = (cx.pods(&selector), cx.objects(Query::selector(&selector)));
+        let questions = (
+            cx.objects(Query::selector(&selector)),
+            cx.objects(Query::selector(&selector)),
+        );
         let named = redis.spec.auth.password_secret.as_ref();
         let password = named.map(|named| password(cx, named));
         let (pods, claims) = cx.all(questions)?;
         let password = password.transpose()?.unwrap_or(Password::Generated);
-        let pods: Vec<Pod> = pods
+        let pods: Vec<SeenPod> = pods
             .into_iter()
             .filter(|pod| is_member(names, pod))
             .collect();
@@ -162,7 +164,7 @@ fn password(cx: &Context<'_>, named: &PasswordSecret) -> Result<Password, Error>
 }
 
 /// Pods are known by name: one whose owner is being made anew is still a member.
-fn is_member(names: &Names, pod: &Pod) -> bool {
+fn is_member(names: &Names, pod: &SeenPod) -> bool {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     name == names.first_primary() || names.ordinal(name).is_some()
 }
@@ -171,7 +173,7 @@ fn is_member(names: &Names, pod: &Pod) -> bool {
 fn ask_servers(
     redis: &Redis,
     cx: &Context<'_>,
-    pods: &[Pod],
+    pods: &[SeenPod],
     login: &Login,
     record: &Record,
 ) -> Result<RedisReplies, Error> {
@@ -182,17 +184,17 @@ fn ask_servers(
         .primary
         .as_ref()
         .map_or("", |primary| primary.pod.as_str());
-    let has_address = |pod: &&Pod| {
+    let has_address = |pod: &&SeenPod| {
         pod.status
             .as_ref()
             .is_some_and(|status| status.pod_ip.as_ref().is_some_and(|ip| !ip.is_empty()))
     };
-    let is_primary = |pod: &&Pod| pod.metadata.name.as_deref() == Some(primary);
-    let (first, last): (Vec<&Pod>, Vec<&Pod>) = pods
+    let is_primary = |pod: &&SeenPod| pod.metadata.name.as_deref() == Some(primary);
+    let (first, last): (Vec<&SeenPod>, Vec<&SeenPod>) = pods
         .iter()
         .filter(has_address)
         .partition(|pod| !is_primary(pod));
-    let ask = |pods: Vec<&Pod>, stage: u32| {
+    let ask = |pods: Vec<&SeenPod>, stage: u32| {
         let query = cx.redis(pods, login).stage(stage).config_get(&wanted);
         let sections = ["server", "replication", "persistence", "keyspace", "memory"];
         sections
@@ -307,7 +309,10 @@ fn add_measurements(plan: &mut Plan, view: &View) {
     plan.metric("in_sync_replicas", &[], view.record.in_sync.len());
 }
 
-fn delete_volumes(claims: &[PersistentVolumeClaim]) -> Vec<Action> {
+fn delete_volumes(cx: &Context<'_>, claims: &[PersistentVolumeClaim]) -> Vec<Action> {
+    if !cx.available("act:delete:v1/PersistentVolumeClaim") {
+        return Vec::new();
+    }
     let living = claims
         .iter()
         .filter(|claim| claim.metadata.deletion_timestamp.is_none());

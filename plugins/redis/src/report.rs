@@ -49,19 +49,6 @@ pub fn status(
     }
 }
 
-/// The status when the plugin may not look.
-#[must_use]
-pub fn ungranted(redis: &Redis, cx: &Context<'_>, missing: &Missing) -> RedisStatus {
-    let mut status = redis.status.clone().unwrap_or_default();
-    let mut conditions = received(redis, cx);
-    complete_condition(&mut conditions, missing);
-    conditions.set("Ready", "Unknown", "GrantMissing", missing.text());
-    status.phase = status.phase.or(Some(Phase::Pending));
-    status.observed_generation = None;
-    status.conditions = conditions.into_list();
-    status
-}
-
 fn received(redis: &Redis, cx: &Context<'_>) -> Conditions {
     let known = redis
         .status

@@ -223,11 +223,14 @@ impl<'r> Context<'r> {
 
     /// Starts a query on the Redis server of each of these Pods, asked all at once.
     #[must_use]
-    pub fn redis<'p>(
+    pub fn redis<'p, P>(
         &self,
-        pods: impl IntoIterator<Item = &'p Pod>,
+        pods: impl IntoIterator<Item = &'p P>,
         login: &wire::Login,
-    ) -> RedisAsk<'_> {
+    ) -> RedisAsk<'_>
+    where
+        P: Resource<DynamicType = ()> + 'p,
+    {
         RedisAsk::new(self, pods, Some(login.clone()))
     }
 

@@ -15,7 +15,7 @@ pub struct Description {
     version: String,
     purpose: String,
     serves: Vec<Serves>,
-    crds: Vec<String>,
+    crds: Vec<&'static str>,
     owns: Vec<String>,
     reads: Vec<Reads>,
     queries: BTreeMap<&'static str, Vec<u16>>,
@@ -72,14 +72,14 @@ impl Description {
     /// A kind whose objects are reconciled, with its CRD as YAML text. `finalize` is called on deletion when the
     /// controller says so ([`crate::Controller::FINALIZES`]).
     #[must_use]
-    pub fn serves<C: crate::Controller>(mut self, crd: &str) -> Self {
+    pub fn serves<C: crate::Controller>(mut self, crd: &'static str) -> Self {
         self.serves.push(Serves {
             group: C::Object::group(&()).into_owned(),
             version: C::Object::version(&()).into_owned(),
             kind: C::Object::kind(&()).into_owned(),
             finalizes: C::FINALIZES,
         });
-        self.crds.push(crd.to_owned());
+        self.crds.push(crd);
         self
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
+use kube::Resource;
 use serde_json::Value;
 
 use crate::ask::Ask;
@@ -30,11 +30,14 @@ pub struct RedisAsk<'c> {
 }
 
 impl<'c> RedisAsk<'c> {
-    pub(crate) fn new<'p>(
+    pub(crate) fn new<'p, P>(
         context: &'c Context<'_>,
-        pods: impl IntoIterator<Item = &'p Pod>,
+        pods: impl IntoIterator<Item = &'p P>,
         login: Option<Login>,
-    ) -> Self {
+    ) -> Self
+    where
+        P: Resource<DynamicType = ()> + 'p,
+    {
         Self {
             context,
             targets: pods
@@ -131,10 +134,10 @@ impl<'c> RedisAsk<'c> {
 
 /// Names a port of a Pod.
 #[must_use]
-pub fn pod_port(pod: &Pod, port: u16) -> PodPort {
+pub fn pod_port<P: Resource<DynamicType = ()>>(pod: &P, port: u16) -> PodPort {
     PodPort {
-        pod: pod.metadata.name.clone().unwrap_or_default(),
-        uid: pod.metadata.uid.clone().unwrap_or_default(),
+        pod: pod.meta().name.clone().unwrap_or_default(),
+        uid: pod.meta().uid.clone().unwrap_or_default(),
         port,
     }
 }
