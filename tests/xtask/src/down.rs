@@ -6,12 +6,15 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::args::DownOptions;
-use crate::cluster;
+use crate::cluster::{self, Local};
 use crate::stage::{self, Progress, Stage};
 use crate::workplace::Workplace;
 
 /// The cluster that tests run on: one that a broken run left goes with the rest.
 pub(crate) const TEST_CLUSTER: &str = "test";
+
+/// The control plane that tests run on.
+pub(crate) const TEST_CONTROL_PLANE: &str = "test-plane";
 
 /// What is made again when it is needed. `target` is cargo's and `go-build` Go's to empty.
 const CACHES: [&str; 4] = ["bin", "images", "containers", "logs"];
@@ -21,6 +24,12 @@ pub(crate) fn run(workplace: &Workplace, options: &DownOptions) -> Result<()> {
     let logs = workplace.fresh_logs("down")?;
     let mut clusters = cluster::candidates(workplace, &options.cluster_name.name);
     clusters.extend(cluster::candidates(workplace, TEST_CLUSTER));
+    if Local::is_built(workplace) {
+        clusters.push(Box::new(Local::control_plane(
+            workplace,
+            TEST_CONTROL_PLANE,
+        )));
+    }
     if clusters.is_empty() {
         println!("there is no cluster to take down");
     }

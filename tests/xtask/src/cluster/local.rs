@@ -16,6 +16,15 @@ pub(crate) struct Local {
     program: PathBuf,
     cache: PathBuf,
     name: String,
+    extent: Extent,
+}
+
+/// How much of a cluster there is.
+enum Extent {
+    /// With a node that runs Pods.
+    Whole,
+    /// etcd and the API server only. Its files lie in this folder, so that it needs no root.
+    ControlPlane(PathBuf),
 }
 
 /// What `status --output json` prints, as far as it is used here.
@@ -28,11 +37,23 @@ struct Status {
 }
 
 impl Local {
+    /// A cluster that runs Pods.
     pub(crate) fn new(workplace: &Workplace, name: &str) -> Self {
+        Self::with_extent(workplace, name, Extent::Whole)
+    }
+
+    /// An API server without nodes.
+    pub(crate) fn control_plane(workplace: &Workplace, name: &str) -> Self {
+        let state = workplace.cache().join("control-planes");
+        Self::with_extent(workplace, name, Extent::ControlPlane(state))
+    }
+
+    fn with_extent(workplace: &Workplace, name: &str, extent: Extent) -> Self {
         Self {
             program: workplace.program("windlass-cluster"),
             cache: workplace.cache().to_owned(),
             name: name.to_owned(),
+            extent,
         }
     }
 
@@ -43,31 +64,44 @@ impl Local {
 
     /// Whether there is one of this name, be it half-made.
     fn exists(&self) -> Result<bool> {
-        let names = command::capture(Command::new(&self.program).arg("list"))?;
+        let names = command::capture(&mut self.command("list"))?;
         Ok(names.lines().any(|name| name == self.name))
     }
 
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.args([verb, "--name", &self.name]);
+        if let Extent::ControlPlane(state) = &self.extent {
+            command.arg("--state").arg(state);
+        }
+        command.arg(verb);
+        command
+    }
+
+    fn command_on_it(&self, verb: &str) -> Command {
+        let mut command = self.command(verb);
+        command.args(["--name", &self.name]);
         command
     }
 }
 
 impl Cluster for Local {
     fn start(&self, log: &Log) -> Result<()> {
-        log.run(self.command("up").arg("--cache").arg(&self.cache))
+        let mut up = self.command_on_it("up");
+        if let Extent::ControlPlane(_) = self.extent {
+            up.arg("--control-plane");
+        }
+        log.run(up.arg("--cache").arg(&self.cache))
     }
 
     fn stop(&self, log: &Log) -> Result<()> {
         if !self.exists()? {
             return log.note(&format!("there is no cluster `{}`", self.name));
         }
-        log.run(&mut self.command("down"))
+        log.run(&mut self.command_on_it("down"))
     }
 
     fn kubeconfig(&self) -> Result<Option<PathBuf>> {
-        let output = command::output(self.command("status").args(["--output", "json"]))?;
+        let output = command::output(self.command_on_it("status").args(["--output", "json"]))?;
         kubeconfig_in(&output.stdout)
             .with_context(|| format!("failed to use the cluster `{}`", self.name))
     }

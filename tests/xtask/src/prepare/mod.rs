@@ -28,7 +28,7 @@ pub(crate) fn local_cluster(workplace: &Workplace) -> Vec<Stage<'_>> {
     vec![
         Stage::new(PACKAGES, debian::install)
             .advice("run `apt-get update` and look at what it says"),
-        Stage::new(CLUSTER_BINARY, |log| go::build_cluster(workplace, log)).advice(go::ADVICE),
+        cluster_binary(workplace),
         Stage::new(CLUSTER_DNS, |log| {
             go::build_tools(workplace, &[go::COREDNS], log)
         })
@@ -37,6 +37,11 @@ pub(crate) fn local_cluster(workplace: &Workplace) -> Vec<Stage<'_>> {
             .needs(&[PACKAGES])
             .advice("look whether Debian's packages can be reached"),
     ]
+}
+
+/// The program that steers clusters and contains their components.
+pub(crate) fn cluster_binary(workplace: &Workplace) -> Stage<'_> {
+    Stage::new(CLUSTER_BINARY, |log| go::build_cluster(workplace, log)).advice(go::ADVICE)
 }
 
 /// The programs that only tests use: a registry, an S3 server, Helm.

@@ -13,20 +13,33 @@ use super::tally::Tally;
 use crate::command;
 use crate::stage::Log;
 
-/// How cargo's id of the package whose scenarios need a cluster ends, but for the version.
-const ON_A_CLUSTER: &str = "/e2e#windlass-e2e@";
+/// What a program's tests run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// Nothing but the checkout.
+    Checkout,
+    /// An API server without nodes.
+    ControlPlane,
+    /// A cluster that runs Pods.
+    Cluster,
+}
+
+/// The package whose scenarios run on a cluster, as cargo's ids have it.
+const SCENARIOS: &str = "/e2e#windlass-e2e@";
+
+/// The package, and its test programs, that run on a control plane.
+const ON_A_CONTROL_PLANE: (&str, [&str; 2]) = ("/host#windlass@", ["control_plane", "rounds"]);
 
 /// One program full of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TestBinary {
+pub(super) struct TestBinary {
     program: PathBuf,
     folder: PathBuf,
-    /// Whether its tests need a cluster.
-    pub(crate) on_cluster: bool,
+    pub(super) ground: Ground,
 }
 
 /// Builds all programs of the workspace, the tests among them.
-pub(crate) fn build(checkout: &Path, log: &Log) -> Result<Vec<TestBinary>> {
+pub(super) fn build(checkout: &Path, log: &Log) -> Result<Vec<TestBinary>> {
     let mut cargo = Command::new("cargo");
     cargo
         .current_dir(checkout)
@@ -57,6 +70,7 @@ struct Artifact {
 #[derive(Deserialize)]
 struct Target {
     kind: Vec<String>,
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -84,25 +98,41 @@ fn test_binary(line: &str) -> Result<Option<TestBinary>> {
         .parent()
         .context("a manifest lies in a folder")?
         .to_owned();
-    // The files in that package's tests folder are scenarios; its unit tests need no cluster.
-    let in_tests_folder = artifact.target.kind.iter().any(|kind| kind == "test");
-    let on_cluster = in_tests_folder && artifact.package_id.contains(ON_A_CLUSTER);
+    let ground = ground(&artifact.package_id, &artifact.target);
     Ok(Some(TestBinary {
         program,
         folder,
-        on_cluster,
+        ground,
     }))
+}
+
+/// Unit tests, which lie beside the code, need nothing; so do most in `tests` folders.
+fn ground(package: &str, target: &Target) -> Ground {
+    let (host, on_control_plane) = ON_A_CONTROL_PLANE;
+    let in_tests_folder = target.kind.iter().any(|kind| kind == "test");
+    match in_tests_folder {
+        true if package.contains(SCENARIOS) => Ground::Cluster,
+        true if package.contains(host) && on_control_plane.contains(&target.name.as_str()) => {
+            Ground::ControlPlane
+        }
+        _ => Ground::Checkout,
+    }
+}
+
+/// Those that run on this.
+pub(super) fn on(built: &[TestBinary], ground: Ground) -> impl Iterator<Item = &TestBinary> {
+    built.iter().filter(move |binary| binary.ground == ground)
 }
 
 impl TestBinary {
     /// Whether it holds a test whose name contains `part`.
-    pub(crate) fn has_test(&self, part: &str) -> Result<bool> {
+    pub(super) fn has_test(&self, part: &str) -> Result<bool> {
         let listed = command::capture(self.command().args(["--list", "--format", "terse", part]))?;
         Ok(listed.lines().any(|line| line.ends_with(": test")))
     }
 
     /// Runs its tests with these arguments and counts them.
-    pub(crate) fn run(
+    pub(super) fn run(
         &self,
         arguments: &[&str],
         environment: &[(&str, &Path)],
@@ -128,24 +158,33 @@ impl TestBinary {
 mod tests {
     use super::*;
 
-    fn built(package: &str, kind: &str, test: bool) -> Vec<TestBinary> {
+    fn built(package: &str, kind: &str, name: &str, test: bool) -> Option<Ground> {
         let message = serde_json::json!({
             "reason": "compiler-artifact",
-            "package_id": format!("path+file:///checkout/tests/{package}@0.1.0"),
-            "manifest_path": "/checkout/tests/some/Cargo.toml",
-            "target": {"kind": [kind]},
+            "package_id": format!("path+file:///checkout/{package}@0.1.0"),
+            "manifest_path": "/checkout/some/Cargo.toml",
+            "target": {"kind": [kind], "name": name},
             "profile": {"test": test},
             "executable": "/target/program",
         });
-        test_binaries(&message.to_string()).unwrap()
+        let binaries = test_binaries(&message.to_string()).unwrap();
+        binaries.first().map(|binary| binary.ground)
     }
 
     #[test]
-    fn only_scenarios_of_the_end_to_end_crate_need_a_cluster() {
-        assert!(built("e2e#windlass-e2e", "test", true)[0].on_cluster);
-        assert!(!built("e2e#windlass-e2e", "lib", true)[0].on_cluster);
-        assert!(!built("host#windlass", "test", true)[0].on_cluster);
-        assert!(built("host#windlass", "bin", false).is_empty());
+    fn programs_are_told_apart_by_what_they_run_on() {
+        let e2e = |kind, name| built("tests/e2e#windlass-e2e", kind, name, true);
+        let host = |kind, name| built("host#windlass", kind, name, true);
+        assert_eq!(e2e("test", "faults"), Some(Ground::Cluster));
+        assert_eq!(e2e("lib", "windlass_e2e"), Some(Ground::Checkout));
+        assert_eq!(host("test", "rounds"), Some(Ground::ControlPlane));
+        assert_eq!(host("test", "plugin"), Some(Ground::Checkout));
+        assert_eq!(host("lib", "rounds"), Some(Ground::Checkout));
+    }
+
+    #[test]
+    fn a_program_without_tests_is_none_of_them() {
+        assert_eq!(built("host#windlass", "bin", "windlass", false), None);
     }
 
     #[test]
@@ -155,7 +194,7 @@ mod tests {
         let binary = TestBinary {
             program: "false".into(),
             folder: folder.path().to_owned(),
-            on_cluster: false,
+            ground: Ground::Checkout,
         };
         assert_eq!(binary.run(&[], &[], &log).unwrap(), Tally::FAILED);
     }

@@ -10,7 +10,7 @@ use super::plan::{Layer, Plan};
 use super::report::Report;
 use super::tally::Tally;
 use super::test_cluster::TestCluster;
-use super::{go, unit};
+use super::{control_plane, go, unit};
 use crate::prepare;
 use crate::stage::{Log, Stage};
 use crate::tidy;
@@ -19,10 +19,21 @@ use crate::workplace::Workplace;
 pub(super) const BUILD: &str = "build";
 const UNIT: &str = "unit";
 const GO: &str = "go";
+const CONTROL_PLANE: &str = "control plane";
 const LIFE_OF_CLUSTERS: &str = "cluster: up and down";
 const CLUSTER_UP: &str = "test cluster";
 const SCENARIOS: &str = "cluster: scenarios";
 const CLUSTER_DOWN: &str = "cluster: machine as before";
+
+/// What keeps the processors busy. Tests with deadlines come after it, to have them to themselves.
+const QUIET: [&str; 6] = [
+    BUILD,
+    UNIT,
+    GO,
+    prepare::TOOLS,
+    tidy::LINTS,
+    tidy::DEPENDENCIES,
+];
 
 /// The layers of one run, and what they hand each other.
 pub(super) struct Layers<'a> {
@@ -54,17 +65,8 @@ impl<'a> Layers<'a> {
     }
 
     pub(super) fn stages(&self) -> Vec<Stage<'_>> {
-        let mut stages = Vec::new();
-        if self.plan.has(Layer::Unit) || self.plan.has(Layer::Cluster) {
-            stages.push(Stage::new(BUILD, |log| self.build(log)));
-        }
-        if let Some(cluster) = &self.cluster {
-            stages.extend(prepare::local_cluster(self.workplace));
-            stages.push(prepare::test_tools(self.workplace));
-            stages.extend(self.on_clusters(cluster));
-        }
+        let mut stages = self.preparations();
         if self.plan.has(Layer::Unit) {
-            stages.push(prepare::wasm_target());
             stages.push(self.unit_stage());
         }
         if self.plan.has(Layer::Go) {
@@ -72,6 +74,29 @@ impl<'a> Layers<'a> {
         }
         if self.plan.has(Layer::Tidy) {
             stages.extend(self.tidy());
+        }
+        if self.plan.has(Layer::ControlPlane) {
+            stages.push(self.control_plane_stage());
+        }
+        if let Some(cluster) = &self.cluster {
+            stages.extend(self.on_clusters(cluster));
+        }
+        stages
+    }
+
+    /// What the planned layers need, each made once.
+    fn preparations(&self) -> Vec<Stage<'_>> {
+        let mut stages = Vec::new();
+        let rust = [Layer::Unit, Layer::ControlPlane, Layer::Cluster];
+        if rust.into_iter().any(|layer| self.plan.has(layer)) {
+            stages.push(Stage::new(BUILD, |log| self.build(log)));
+            stages.push(prepare::wasm_target());
+        }
+        if self.plan.has(Layer::Cluster) {
+            stages.extend(prepare::local_cluster(self.workplace));
+            stages.push(prepare::test_tools(self.workplace));
+        } else if self.plan.has(Layer::ControlPlane) {
+            stages.push(prepare::cluster_binary(self.workplace));
         }
         stages
     }
@@ -89,18 +114,20 @@ impl<'a> Layers<'a> {
         .after(&[prepare::CLUSTER_BINARY])
     }
 
-    /// What runs on clusters runs last: it has deadlines and gets the machine to itself.
+    fn control_plane_stage(&self) -> Stage<'_> {
+        Stage::new(CONTROL_PLANE, |log| {
+            self.repeat(CONTROL_PLANE, || self.on_control_plane(log))
+        })
+        .needs(&[BUILD, prepare::WASM_TARGET, prepare::CLUSTER_BINARY])
+        .after(&QUIET)
+    }
+
+    /// Clusters come and go first, while no other shares the machine's settings with them.
     fn on_clusters<'s>(&'s self, cluster: &'s TestCluster) -> Vec<Stage<'s>> {
         let life = Stage::new(LIFE_OF_CLUSTERS, |log| self.life_of_clusters(log))
             .needs(&prepare::FOR_LOCAL_CLUSTER)
-            .after(&[
-                BUILD,
-                UNIT,
-                GO,
-                prepare::TOOLS,
-                tidy::LINTS,
-                tidy::DEPENDENCIES,
-            ]);
+            .after(&QUIET)
+            .after(&[CONTROL_PLANE]);
         let up = Stage::new(CLUSTER_UP, |log| cluster.start(log))
             .needs(&prepare::FOR_LOCAL_CLUSTER)
             .after(&[LIFE_OF_CLUSTERS]);
@@ -143,6 +170,15 @@ impl<'a> Layers<'a> {
 
     fn unit(&self, log: &Log) -> Result<Tally> {
         unit::run(
+            self.workplace,
+            self.built()?,
+            self.plan.part.as_deref(),
+            log,
+        )
+    }
+
+    fn on_control_plane(&self, log: &Log) -> Result<Tally> {
+        control_plane::run(
             self.workplace,
             self.built()?,
             self.plan.part.as_deref(),

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every layer, what ran, how long, and a closing line with the counts.
 
 mod binaries;
+mod control_plane;
 mod go;
 mod layers;
 mod machine;
@@ -74,11 +75,7 @@ fn layers_with_test(built: &[TestBinary], part: &str) -> Result<Vec<Layer>> {
     let mut layers = Vec::new();
     for binary in built {
         if binary.has_test(part)? {
-            layers.push(if binary.on_cluster {
-                Layer::Cluster
-            } else {
-                Layer::Unit
-            });
+            layers.push(Layer::on(binary.ground));
         }
     }
     if layers.is_empty() {

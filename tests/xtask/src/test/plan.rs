@@ -1,16 +1,34 @@
 //! Which layers of tests to run, which tests of them, and how often.
 
+use super::binaries::Ground;
+
 /// A layer of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
     Tidy,
     Unit,
     Go,
+    ControlPlane,
     Cluster,
 }
 
 impl Layer {
-    const ALL: [Self; 4] = [Self::Tidy, Self::Unit, Self::Go, Self::Cluster];
+    const ALL: [Self; 5] = [
+        Self::Tidy,
+        Self::Unit,
+        Self::Go,
+        Self::ControlPlane,
+        Self::Cluster,
+    ];
+
+    /// The layer of the tests that run on this.
+    pub(super) fn on(ground: Ground) -> Self {
+        match ground {
+            Ground::Checkout => Self::Unit,
+            Ground::ControlPlane => Self::ControlPlane,
+            Ground::Cluster => Self::Cluster,
+        }
+    }
 
     /// The layer of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -22,6 +40,7 @@ impl Layer {
             Self::Tidy => "tidy",
             Self::Unit => "unit",
             Self::Go => "go",
+            Self::ControlPlane => "control-plane",
             Self::Cluster => "cluster",
         }
     }
@@ -38,9 +57,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// All layers; those without a cluster when it is to be `quick`.
+    /// All layers; those that start nothing when it is to be `quick`.
     pub(crate) fn of_everything(quick: bool, times: u32) -> Self {
-        let wanted = |layer: &Layer| !(quick && *layer == Layer::Cluster);
+        let slow = [Layer::ControlPlane, Layer::Cluster];
+        let wanted = |layer: &Layer| !(quick && slow.contains(layer));
         let layers = Layer::ALL.into_iter().filter(wanted).collect();
         Self {
             layers,
@@ -88,7 +108,10 @@ mod tests {
     #[test]
     fn everything_leaves_nothing_out() {
         assert!(Plan::of_everything(false, 1).left_out().is_empty());
-        assert_eq!(Plan::of_everything(true, 1).left_out(), ["cluster"]);
+        assert_eq!(
+            Plan::of_everything(true, 1).left_out(),
+            ["control-plane", "cluster"]
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-use super::binaries::TestBinary;
+use super::binaries::{Ground, TestBinary, on};
 use super::machine::{self, Snapshot};
 use super::tally::Tally;
 use crate::args::Source;
@@ -74,7 +74,7 @@ impl TestCluster {
             ("WINDLASS_E2E_ARTIFACTS", self.evidence.as_path()),
             ("WINDLASS_E2E_CLUSTER", Path::new(TEST_CLUSTER)),
         ];
-        let scenarios = built.iter().filter(|binary| binary.on_cluster);
+        let scenarios = on(built, Ground::Cluster);
         scenarios
             .map(|binary| binary.run(&arguments, &environment, log))
             .sum()

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::binaries::TestBinary;
+use super::binaries::{Ground, TestBinary, on};
 use super::tally::Tally;
 use crate::stage::Log;
 use crate::workplace::Workplace;
@@ -16,10 +16,10 @@ pub(super) fn run(
     part: Option<&str>,
     log: &Log,
 ) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for binary in built.iter().filter(|binary| !binary.on_cluster) {
-        tally = tally + binary.run(part.as_slice(), &[], log)?;
-    }
+    let tests: Result<Tally> = on(built, Ground::Checkout)
+        .map(|binary| binary.run(part.as_slice(), &[], log))
+        .sum();
+    let tally = tests?;
     match part {
         Some(_) => Ok(tally),
         None => Ok(tally + documentation(workplace, log)?),
