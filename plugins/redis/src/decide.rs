@@ -5,6 +5,7 @@
 use crate::failover;
 use crate::foreign;
 use crate::forming;
+use crate::frozen;
 use crate::health::{self, Health};
 use crate::names::{Names, Role};
 use crate::observe::{PodView, ServerView, View};
@@ -126,6 +127,7 @@ pub fn decide(wish: &Wish<'_>, view: &View) -> Decision {
     if view.force.is_none() {
         decision.record.forced = None;
     }
+    frozen::replace(view, &mut decision);
     relabel(view, &mut decision);
     decision
 }
@@ -224,6 +226,17 @@ impl Decision {
             reason,
             text,
         });
+    }
+
+    /// Has a Pod made anew, once whatever the reasons.
+    pub fn replace(&mut self, pod: &str, why: &str) {
+        let command = Command::Replace(pod.to_owned());
+        if self.commands.contains(&command) {
+            return;
+        }
+        self.wait_for(format!("replacing {pod}"));
+        self.note("PodReplaced", format!("replacing {pod}: {why}"));
+        self.commands.push(command);
     }
 
     /// Says what is still to come; the first to say so is heard.

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod failover;
 pub mod foreign;
 pub mod forming;
+pub mod frozen;
 pub mod grants;
 pub mod health;
 pub mod live;

@@ -6,6 +6,8 @@ use crate::status::{Move, Primary};
 
 /// How long a hand-over may take before it is given up, in milliseconds; Redis itself gives up earlier.
 const DEADLINE: u64 = 10_000;
+/// Why a Pod is replaced.
+const OUTDATED: &str = "it was made from an older template";
 /// How long after that nothing is tried.
 const PAUSE: u64 = 30_000;
 
@@ -62,7 +64,9 @@ pub fn plan(
     match reason_to_move(wish, view, primary, server) {
         Some(Reason::MustLeave(why)) => hand_over(wish, view, primary, server, &why, decision),
         Some(Reason::IsOutdated) if decision.pending.is_some() => {}
-        Some(Reason::IsOutdated) if wish.spec.replicas == 0 => replace(&primary.pod, decision),
+        Some(Reason::IsOutdated) if wish.spec.replicas == 0 => {
+            decision.replace(&primary.pod, OUTDATED)
+        }
         Some(Reason::IsOutdated) => {
             hand_over(
                 wish,
@@ -211,7 +215,7 @@ fn replace_broken(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mu
         .others(&primary.pod)
         .filter(|pod| pod.outdated && !pod.terminating && !pod.ready && !wish.leaves(&pod.name));
     for pod in broken {
-        replace(&pod.name, decision);
+        decision.replace(&pod.name, OUTDATED);
     }
 }
 
@@ -248,17 +252,8 @@ fn replace_next(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut 
         .filter(|pod| pod.outdated && !pod.terminating && !wish.leaves(&pod.name));
     // The highest number first, as StatefulSets do.
     if let Some(pod) = outdated.max_by(|one, other| one.name.cmp(&other.name)) {
-        replace(&pod.name, decision);
+        decision.replace(&pod.name, OUTDATED);
     }
-}
-
-fn replace(pod: &str, decision: &mut Decision) {
-    decision.wait_for(format!("replacing {pod}"));
-    decision.note(
-        "PodReplaced",
-        format!("replacing {pod}: it was made from an older template"),
-    );
-    decision.commands.push(Command::Replace(pod.to_owned()));
 }
 
 #[cfg(test)]

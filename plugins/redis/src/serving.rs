@@ -12,8 +12,6 @@ use crate::status::{Member, Primary, Record};
 const LAG: u64 = 3;
 /// So long after a change of primary its replicas may take to link up and stay in sync, in milliseconds.
 const YOUNG: u64 = 5_000;
-/// A Redis that is silent for so long is frozen: its Pod is replaced.
-const FROZEN: u64 = 60_000;
 /// The setting that bounds split brain.
 pub const MIN_REPLICAS: &str = "min-replicas-to-write";
 
@@ -37,7 +35,6 @@ pub fn serve(
     decision.commands.extend(mark(view, primary, &view.record));
     live::converge(wish, view, decision);
     planned::plan(wish, view, primary, server, decision);
-    replace_frozen(view, primary, server, decision);
 }
 
 /// Replicas that follow closely: seen from both ends of the link.
@@ -177,25 +174,6 @@ pub fn mark(view: &View, primary: &Primary, record: &Record) -> Option<Command> 
     let differs = volume.epoch != Some(epoch) || volume.aof != Some(aof);
     let pod = primary.pod.clone();
     differs.then_some(Command::Mark { pod, epoch, aof })
-}
-
-/// A replica that neither the operator nor the primary hears from is frozen.
-fn replace_frozen(view: &View, primary: &Primary, server: &ServerView, decision: &mut Decision) {
-    let frozen = view.others(&primary.pod).find(|pod| {
-        let long = |since: u64| view.now >= since + FROZEN;
-        let silent = matches!(pod.server, Server::Silent(since) if long(since));
-        silent && !pod.terminating && pod.running_since.is_some_and(long) && !is_fed(pod, server)
-    });
-    if let Some(pod) = frozen {
-        decision.warn(
-            "PodReplaced",
-            format!(
-                "replacing {}: its Redis has not answered for 60 s",
-                pod.name
-            ),
-        );
-        decision.commands.push(Command::Replace(pod.name.clone()));
-    }
 }
 
 #[cfg(test)]
@@ -362,16 +340,6 @@ mod tests {
             aof: true,
         };
         assert!(scene.decide().orders(&mark));
-    }
-
-    #[test]
-    fn a_frozen_replica_is_replaced_after_a_minute() {
-        let mut scene = Scene::healthy();
-        scene.unlink(R1, MASTER, 99);
-        scene.pod(R1).server = Server::Silent(NOW - 59_000);
-        assert!(!scene.decide().orders(&Command::Replace(R1.into())));
-        scene.pod(R1).server = Server::Silent(NOW - 60_000);
-        assert!(scene.decide().orders(&Command::Replace(R1.into())));
     }
 
     #[test]
