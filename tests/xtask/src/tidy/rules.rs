@@ -97,12 +97,14 @@ fn no_home_folder(file: &ProjectFile) -> Option<String> {
     ))
 }
 
-/// Whether a name follows `home` in the line: the folder as such may be spoken of.
+/// The account of images that run without root: its folder is on no machine.
+const OF_IMAGES: &str = "nonroot";
+
+/// Whether a person's folder follows `home` in the line: the folder as such may be spoken of.
 fn follows(line: &str, home: &str) -> bool {
-    let after = line.split(home).skip(1);
-    after
-        .into_iter()
-        .any(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.'))
+    let is_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
+    let mut after = line.split(home).skip(1);
+    after.any(|rest| is_name(rest) && !rest.starts_with(OF_IMAGES))
 }
 
 fn no_registry_host(file: &ProjectFile) -> Option<String> {
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_file_that_keeps_the_rules_is_left_alone() {
-        let text = "// The folder /root/ as such; http://127.0.0.1:5000/v2 and docker.io/redis.\n";
+        let text = "// The folder /root/ as such, /home/nonroot, http://127.0.0.1:5000/v2, docker.io/redis.\n";
         assert_eq!(breaches("host/src/watch.rs", text), Vec::<String>::new());
     }
 
