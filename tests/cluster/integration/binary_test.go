@@ -1,3 +1,5 @@
+// Package integration holds the tests that make real clusters. They run the built binary, so they need no minutes of
+// linking.
 package integration
 
 import (
@@ -8,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"windlass.dev/cluster/leftovers"
 )
 
 // home is a state directory and a cache of a test's own.
@@ -145,34 +148,25 @@ func (s status) pids() map[string]int {
 func (h home) machineBefore() (compare func()) {
 	h.t.Helper()
 	t := h.t
-	before, err := look(h.state)
+	before, err := leftovers.Look(h.state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func() {
 		t.Helper()
-		// The kernel takes a network namespace apart some time after its end.
-		deadline := time.Now().Add(30 * time.Second)
-		for {
-			after, err := look(h.state)
-			if err != nil {
-				t.Fatal(err)
-			}
-			left := before.leftovers(after)
-			if len(left) == 0 {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("left on the machine:\n%s", strings.Join(left, "\n"))
-			}
-			time.Sleep(200 * time.Millisecond)
+		left, err := before.Left(h.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) > 0 {
+			t.Fatalf("left on the machine:\n%s", strings.Join(left, "\n"))
 		}
 	}
 }
 
 func (h home) nothingRuns() {
 	h.t.Helper()
-	left, err := processesOf(h.state)
+	left, err := leftovers.ProcessesOf(h.state)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -160,6 +160,16 @@ func (h home) killUpAfter(stage string) {
 	_ = up.Wait()
 }
 
+// firstLineWith reads until a line contains the text, and tells whether one did.
+func firstLineWith(scanner *bufio.Scanner, text string) bool {
+	for scanner.Scan() {
+		if strings.Contains(scanner.Text(), text) {
+			return true
+		}
+	}
+	return false
+}
+
 func TestAControlPlaneNeedsNoRoot(t *testing.T) {
 	h := newHome(t)
 	folder := nobodysFolder(t)

@@ -1,9 +1,7 @@
-// Package integration holds the tests that make real clusters. They run the built binary, so they need neither minutes
-// of linking nor anything of the other packages.
-package integration
+// Package leftovers tells what clusters have left on the machine, by looking at it before and after them.
+package leftovers
 
 import (
-	"bufio"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,14 +9,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-// machine is what a cluster could leave behind on the machine: each aspect is a set of lines.
-type machine map[string][]string
+// Machine is what a cluster could leave behind on the machine: each aspect is a set of lines.
+type Machine map[string][]string
 
-// look leaves out what belongs to clusters that run meanwhile, unless they are of the state directory own.
-func look(own string) (machine, error) {
-	found := machine{}
+// Look leaves out what belongs to clusters that run meanwhile, unless they are of the state directory own.
+func Look(own string) (Machine, error) {
+	found := Machine{}
 	others := otherClusters(own)
 	aspects := map[string]func() ([]string, error){
 		"mount":             func() ([]string, error) { return mounts(own) },
@@ -39,8 +38,25 @@ func look(own string) (machine, error) {
 	return found, nil
 }
 
-// leftovers are the lines that were not there before.
-func (before machine) leftovers(after machine) []string {
+// settling is how long the kernel may take to take a network namespace apart after its end.
+const settling = 30 * time.Second
+
+// Left looks again and returns what was not there before and stays: each is an aspect and a line.
+func (before Machine) Left(own string) ([]string, error) {
+	for deadline := time.Now().Add(settling); ; time.Sleep(200 * time.Millisecond) {
+		after, err := Look(own)
+		if err != nil {
+			return nil, err
+		}
+		left := before.missing(after)
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left, nil
+		}
+	}
+}
+
+// missing are the lines of after that are not in before.
+func (before Machine) missing(after Machine) []string {
 	var left []string
 	for aspect, lines := range after {
 		for _, line := range lines {
@@ -199,8 +215,8 @@ func files() ([]string, error) {
 	return found, nil
 }
 
-// processesOf lists the processes that carry the state directory in their arguments or environment.
-func processesOf(state string) ([]string, error) {
+// ProcessesOf lists the processes that carry the state directory in their arguments or environment.
+func ProcessesOf(state string) ([]string, error) {
 	paths, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, err
@@ -217,14 +233,4 @@ func processesOf(state string) ([]string, error) {
 		}
 	}
 	return found, nil
-}
-
-// firstLineWith reads until a line contains the text, and tells whether one did.
-func firstLineWith(scanner *bufio.Scanner, text string) bool {
-	for scanner.Scan() {
-		if strings.Contains(scanner.Text(), text) {
-			return true
-		}
-	}
-	return false
 }
