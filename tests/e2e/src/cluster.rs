@@ -1,0 +1,188 @@
+//! The cluster that scenarios run on: the command `windlass-cluster` and a client of its API server.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde::Deserialize;
+use tokio::process::Command;
+
+use crate::binaries;
+
+const PROGRAM: &str = "windlass-cluster";
+const API_SERVER: &str = "kube-apiserver";
+
+/// Names the cluster to run on.
+const CLUSTER: &str = "WINDLASS_E2E_CLUSTER";
+
+/// A running cluster on this machine.
+#[derive(Clone)]
+pub struct Cluster {
+    name: String,
+    client: Client,
+}
+
+/// What `windlass-cluster status --output json` says; only what the fixture needs.
+#[derive(Deserialize)]
+struct Status {
+    kubeconfig: PathBuf,
+}
+
+impl Cluster {
+    /// The cluster that the environment names.
+    ///
+    /// # Errors
+    /// When the environment names none, or it does not run.
+    pub async fn from_environment() -> Result<Self> {
+        let Ok(name) = std::env::var(CLUSTER) else {
+            bail!(
+                "{CLUSTER} is not set: run `cargo xtask test`, which starts a cluster and sets it"
+            )
+        };
+        Self::named(&name).await
+    }
+
+    /// A running cluster of this name.
+    ///
+    /// # Errors
+    /// When it does not run or its kubeconfig cannot be used.
+    pub async fn named(name: &str) -> Result<Self> {
+        let status = command(&["status", "--name", name, "--output", "json"]).await?;
+        let status: Status = serde_json::from_str(&status)
+            .with_context(|| format!("failed to read the status of cluster {name}: {status}"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            client: connect(&status.kubeconfig).await?,
+        })
+    }
+
+    /// A client of the API server, as administrator.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The cluster's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The process id, on this machine, of the main process of a container.
+    ///
+    /// # Errors
+    /// When the container does not run.
+    pub async fn container_pid(&self, namespace: &str, pod: &str) -> Result<i32> {
+        let path = format!("{namespace}/{pod}");
+        let pid = command(&["container-pid", "--name", &self.name, &path]).await?;
+        pid.trim()
+            .parse()
+            .with_context(|| format!("{pid:?} is not a process id"))
+    }
+}
+
+/// A cluster that one scenario has for itself, because it breaks what others share. Goes when
+/// dropped.
+pub struct OwnCluster {
+    cluster: Cluster,
+}
+
+impl OwnCluster {
+    /// Makes a cluster of etcd and API server only: it runs no Pods and no controllers.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn control_plane(name: &str) -> Result<Self> {
+        command(&["up", "--control-plane", "--name", name]).await?;
+        Ok(Self {
+            cluster: Cluster::named(name).await?,
+        })
+    }
+
+    /// Ends the API server until [`Outage::end`].
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub async fn stop_api_server(&self) -> Result<Outage<'_>> {
+        command(&["stop-component", "--name", &self.name, API_SERVER]).await?;
+        Ok(Outage { cluster: self })
+    }
+}
+
+impl Deref for OwnCluster {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        &self.cluster
+    }
+}
+
+impl Drop for OwnCluster {
+    fn drop(&mut self) {
+        let down = binaries::path(PROGRAM).and_then(|program| {
+            let mut down = std::process::Command::new(program);
+            Ok(down.args(["down", "--name", &self.name]).output()?)
+        });
+        match down {
+            Ok(output) if output.status.success() => (),
+            Ok(output) => eprintln!("{}", String::from_utf8_lossy(&output.stderr)),
+            Err(error) => eprintln!("cluster {} stays: {error:#}", self.name),
+        }
+    }
+}
+
+/// A time without API server.
+#[must_use = "without `end` the API server does not come back"]
+pub struct Outage<'a> {
+    cluster: &'a OwnCluster,
+}
+
+impl Outage<'_> {
+    /// Starts the API server again and waits until it is ready.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn end(self) -> Result<()> {
+        command(&["start-component", "--name", &self.cluster.name, API_SERVER])
+            .await
+            .map(|_| ())
+    }
+}
+
+/// Runs one verb of `windlass-cluster` and returns what it printed.
+async fn command(arguments: &[&str]) -> Result<String> {
+    let output = run(arguments).await?;
+    ensure!(
+        output.status.success(),
+        "`{PROGRAM} {}` failed: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr).trim(),
+    );
+    String::from_utf8(output.stdout).context("windlass-cluster printed no UTF-8")
+}
+
+async fn run(arguments: &[&str]) -> Result<Output> {
+    let program = binaries::path(PROGRAM)?;
+    let output = Command::new(&program).args(arguments).output().await;
+    output.with_context(|| format!("failed to start {}", program.display()))
+}
+
+async fn connect(kubeconfig: &Path) -> Result<Client> {
+    use_ring();
+    let context = || format!("failed to use {}", kubeconfig.display());
+    let file = Kubeconfig::read_from(kubeconfig).with_context(context)?;
+    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .with_context(context)?;
+    config.connect_timeout = Some(Duration::from_secs(5));
+    Client::try_from(config).with_context(context)
+}
+
+/// Makes ring the process's TLS provider. A second call changes nothing, which is no failure.
+pub(crate) fn use_ring() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
