@@ -72,13 +72,13 @@ impl Cluster {
         &self.name
     }
 
-    /// The process id, on this machine, of the main process of a container.
+    /// The process id, on this machine, of the main process of a container, which is named as
+    /// `NAMESPACE/POD/CONTAINER`.
     ///
     /// # Errors
     /// When the container does not run.
-    pub async fn container_pid(&self, namespace: &str, pod: &str) -> Result<i32> {
-        let path = format!("{namespace}/{pod}");
-        let pid = command(&["container-pid", "--name", &self.name, &path]).await?;
+    pub(crate) async fn container_pid(&self, container: &str) -> Result<i32> {
+        let pid = command(&["container-pid", "--name", &self.name, container]).await?;
         pid.trim()
             .parse()
             .with_context(|| format!("{pid:?} is not a process id"))

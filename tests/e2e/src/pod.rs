@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use anyhow::{Context, Result, bail, ensure};
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod as PodObject};
+use k8s_openapi::api::core::v1::Pod as PodObject;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube::api::{AttachParams, AttachedProcess, DeleteParams, LogParams};
 use kube::{Api, ResourceExt};
@@ -17,14 +17,16 @@ use crate::wait::Expectation;
 
 /// A handle on a Pod by name. It stays valid when the Pod is replaced by one of the same name.
 ///
-/// Where a container matters (`exec`, `kill`, the faults), it is the Pod's first.
+/// Where a container matters (`exec`, `logs`, `kill`, the faults), it is the first of the Pod's spec
+/// unless [`Pod::container`] says otherwise.
 #[derive(Clone)]
 pub struct Pod {
     namespace: Namespace,
     name: String,
+    container: Option<String>,
 }
 
-/// One life of a Pod's first container: a restart or a new Pod of the same name is another.
+/// One life of a Pod's container: a restart or a new Pod of the same name is another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
     pod: Option<String>,
@@ -36,6 +38,16 @@ impl Pod {
         Self {
             namespace,
             name: name.to_owned(),
+            container: None,
+        }
+    }
+
+    /// The same Pod, where a container matters this one.
+    #[must_use]
+    pub fn container(&self, name: &str) -> Self {
+        Self {
+            container: Some(name.to_owned()),
+            ..self.clone()
         }
     }
 
@@ -76,7 +88,34 @@ impl Pod {
     /// # Errors
     /// When the Pod does not exist.
     pub async fn life(&self) -> Result<Life> {
-        Ok(life(&self.get().await?))
+        Ok(self.life_of(&self.get().await?))
+    }
+
+    /// The status lists containers by name, not as the spec does, so the right one is looked for.
+    fn life_of(&self, pod: &PodObject) -> Life {
+        let container = self.container_of(pod);
+        let statuses = pod
+            .status
+            .iter()
+            .flat_map(|status| &status.container_statuses)
+            .flatten();
+        let mut statuses = statuses.filter(|status| Some(&status.name) == container.as_ref());
+        Life {
+            pod: pod.uid(),
+            container: statuses
+                .next()
+                .and_then(|status| status.container_id.clone()),
+        }
+    }
+
+    fn container_of(&self, pod: &PodObject) -> Option<String> {
+        let first = || Some(pod.spec.as_ref()?.containers.first()?.name.clone());
+        self.container.clone().or_else(first)
+    }
+
+    async fn container_name(&self) -> Result<String> {
+        let name = self.container_of(&self.get().await?);
+        name.with_context(|| format!("Pod {} has no container", self.name))
     }
 
     /// Waits until it is ready in another life than `before`: restarted or replaced.
@@ -84,7 +123,7 @@ impl Pod {
     /// # Errors
     /// When the deadline passes.
     pub async fn ready_again(&self, before: &Life) -> Result<PodObject> {
-        let reborn = |pod: &PodObject| is_ready(pod) && life(pod) != *before;
+        let reborn = |pod: &PodObject| is_ready(pod) && self.life_of(pod) != *before;
         self.expect().to("be ready in a new life", reborn).await
     }
 
@@ -114,26 +153,28 @@ impl Pod {
     /// When it cannot be started or ends with another code than 0: with what it wrote to stderr.
     pub async fn exec(&self, command: &[&str]) -> Result<String> {
         let failure = || format!("failed to run {command:?} in Pod {}", self.name);
+        let parameters = AttachParams::default().container(self.container_name().await?);
         let attached = self
             .api()
-            .exec(
-                &self.name,
-                command.iter().copied(),
-                &AttachParams::default(),
-            )
+            .exec(&self.name, command.iter().copied(), &parameters)
             .await
             .with_context(failure)?;
         finish(attached).await.with_context(failure)
     }
 
-    /// What its first container has logged in this life.
+    /// What the container has logged in this life.
     ///
     /// # Errors
     /// When the kubelet has no log of it.
     pub async fn logs(&self) -> Result<String> {
         let failure = || format!("failed to read the log of Pod {}", self.name);
+        let container = Some(self.container_name().await?);
+        let parameters = LogParams {
+            container,
+            ..LogParams::default()
+        };
         self.api()
-            .logs(&self.name, &LogParams::default())
+            .logs(&self.name, &parameters)
             .await
             .with_context(failure)
     }
@@ -157,19 +198,19 @@ impl Pod {
             .with_context(failure)
     }
 
-    /// The process id, on this machine, of its first container's main process.
+    /// The process id, on this machine, of the container's main process.
     ///
     /// # Errors
     /// When the container does not run.
     pub async fn host_pid(&self) -> Result<Pid> {
-        let cluster = self.namespace.cluster();
-        let pid = cluster
-            .container_pid(self.namespace.name(), &self.name)
-            .await?;
-        Ok(Pid::from_raw(pid))
+        let container = self.container_name().await?;
+        let path = format!("{}/{}/{container}", self.namespace.name(), self.name);
+        Ok(Pid::from_raw(
+            self.namespace.cluster().container_pid(&path).await?,
+        ))
     }
 
-    /// Kills the main process (SIGKILL) and returns the life that ended.
+    /// Kills the main process (SIGKILL), and all others of the container with it, and returns the life that ended.
     ///
     /// # Errors
     /// When the container does not run.
@@ -207,7 +248,7 @@ impl Pod {
         Ok(ended)
     }
 
-    /// Stops the main process (SIGSTOP) until the returned value is dropped or thawed.
+    /// Stops every process of the container (SIGSTOP) until the returned value is dropped or thawed.
     ///
     /// # Errors
     /// When the container does not run.
@@ -255,18 +296,6 @@ pub fn is_ready(pod: &PodObject) -> bool {
             .any(|condition| condition.type_ == "Ready" && condition.status == "True")
     });
     ready && pod.metadata.deletion_timestamp.is_none()
-}
-
-fn life(pod: &PodObject) -> Life {
-    let containers = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.container_statuses.as_ref());
-    let first: Option<&ContainerStatus> = containers.and_then(|containers| containers.first());
-    Life {
-        pod: pod.uid(),
-        container: first.and_then(|container| container.container_id.clone()),
-    }
 }
 
 /// Reads a remote command to its end.

@@ -125,6 +125,38 @@ async fn a_frozen_redis_answers_nothing_until_it_thaws() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_freeze_stops_every_process_of_the_container() -> Result<()> {
+    scenario(async |ns| {
+        ns.apply(BUSY).await?;
+        let busy = ns.pod("busy");
+        busy.ready().await?;
+        let beat = async || busy.exec(&["cat", "/tmp/beat"]).await;
+
+        let frozen = busy.freeze().await?;
+        let last = beat().await?;
+        throughout(
+            Duration::from_secs(2),
+            "the second process stands still",
+            async || {
+                let now = beat().await?;
+                ensure!(now == last, "it counted from {last:?} to {now:?}");
+                Ok(())
+            },
+        )
+        .await?;
+
+        frozen.thaw();
+        eventually("the second process goes on", async || {
+            let now = beat().await?;
+            ensure!(now != last, "it still is at {now:?}");
+            Ok(())
+        })
+        .await
+    })
+    .await
+}
+
+#[tokio::test]
 async fn a_throttled_pod_waits_for_its_cpu() -> Result<()> {
     scenario(async |ns| {
         ns.apply(BUSY).await?;

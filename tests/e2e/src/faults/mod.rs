@@ -3,6 +3,7 @@
 //! All act from this machine on the Pod's own process, network namespace or cgroup, so they need
 //! root and nothing inside the container.
 
+mod cgroup;
 mod cpu;
 mod cut;
 mod disk;
