@@ -1,6 +1,6 @@
 //! The workspace's test programs: built once, for all layers, and run from here.
 //!
-//! Cargo would choose other features for `--package` than for `--workspace` and build the
+//! Cargo would choose other features for `--package` than for all of them and build the
 //! dependencies twice; so one command builds everything and the layers run the programs.
 
 use std::path::{Path, PathBuf};
@@ -38,12 +38,12 @@ pub(super) struct TestBinary {
     pub(super) ground: Ground,
 }
 
-/// Builds all programs of the workspace, the tests among them.
+/// Builds all programs of the workspace's default members, the tests among them.
 pub(super) fn build(checkout: &Path, log: &Log) -> Result<Vec<TestBinary>> {
     let mut cargo = Command::new("cargo");
     cargo
         .current_dir(checkout)
-        .args(["build", "--release", "--locked", "--workspace"]);
+        .args(["build", "--release", "--locked"]);
     cargo.args([
         "--bins",
         "--tests",

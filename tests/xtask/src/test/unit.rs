@@ -33,7 +33,6 @@ fn documentation(workplace: &Workplace, log: &Log) -> Result<Tally> {
         "test",
         "--release",
         "--locked",
-        "--workspace",
         "--doc",
         "--no-fail-fast",
     ]);

@@ -57,7 +57,6 @@ fn lints(workplace: &Workplace, log: &Log) -> Result<()> {
         "clippy",
         "--release",
         "--locked",
-        "--workspace",
         "--all-targets",
     ]);
     log.run(clippy.args(["--", "--deny", "warnings"]))
