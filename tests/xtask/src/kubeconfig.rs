@@ -1,41 +1,36 @@
 //! `cargo xtask kubeconfig` and `cargo xtask kubectl`: the way to the running cluster.
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::args::{ClusterName, KubectlOptions};
-use crate::cluster;
+use crate::cluster::{self, Cluster};
 use crate::command;
 use crate::workplace::Workplace;
 
 /// Prints the path and nothing else.
 pub(crate) fn run(workplace: &Workplace, options: &ClusterName) -> Result<()> {
+    let kubeconfig = running(workplace, &options.name)?.kubeconfig()?;
     println!(
         "{}",
-        of_running_cluster(workplace, &options.name)?.display()
+        kubeconfig.context("the cluster has just ended")?.display()
     );
     Ok(())
 }
 
 /// Becomes kubectl.
 pub(crate) fn kubectl(workplace: &Workplace, options: &KubectlOptions) -> Result<()> {
-    let kubeconfig = of_running_cluster(workplace, &options.cluster_name.name)?;
-    let mut kubectl = Command::new(workplace.program("windlass-cluster"));
-    kubectl
-        .arg("kubectl")
-        .args(&options.arguments)
-        .env("KUBECONFIG", kubeconfig);
-    let error = kubectl.exec();
+    let cluster = running(workplace, &options.cluster_name.name)?;
+    let mut kubectl = cluster.kubectl()?;
+    let error = kubectl.args(&options.arguments).exec();
     Err(command::start_error(&kubectl, &error))
 }
 
-fn of_running_cluster(workplace: &Workplace, name: &str) -> Result<PathBuf> {
+fn running(workplace: &Workplace, name: &str) -> Result<Box<dyn Cluster>> {
     for cluster in cluster::candidates(workplace, name) {
-        if let Some(path) = cluster.kubeconfig()? {
-            return Ok(path);
+        if cluster.kubeconfig()?.is_some() {
+            return Ok(cluster);
         }
     }
     bail!("no cluster `{name}` is running: start one with `cargo xtask up`")

@@ -1,11 +1,12 @@
 //! The cluster that a person already has.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::Cluster;
+use super::{Cluster, installed_kubectl};
 use crate::stage::Log;
 
 /// The cluster of `KUBECONFIG`. It is never started nor stopped from here.
@@ -33,5 +34,17 @@ impl Cluster for Current {
         Ok(env::var_os("KUBECONFIG")
             .filter(|path| !path.is_empty())
             .map(PathBuf::from))
+    }
+
+    fn load_image(&self, archive: &Path, _: &Log) -> Result<()> {
+        bail!(
+            "failed to load {} into the current cluster: one that was not made here takes images \
+             from its registry only; run the host beside it with --outside",
+            archive.display()
+        )
+    }
+
+    fn kubectl(&self) -> Result<Command> {
+        installed_kubectl(self)
     }
 }

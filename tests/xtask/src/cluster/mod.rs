@@ -10,9 +10,10 @@ pub(crate) use containers::{Containers, Tool, installed_tool};
 pub(crate) use current::Current;
 pub(crate) use local::Local;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::stage::Log;
 use crate::workplace::Workplace;
@@ -27,6 +28,12 @@ pub(crate) trait Cluster: Sync {
 
     /// Its kubeconfig, when it runs.
     fn kubeconfig(&self) -> Result<Option<PathBuf>>;
+
+    /// Gives its nodes the images of an archive.
+    fn load_image(&self, archive: &Path, log: &Log) -> Result<()>;
+
+    /// A kubectl that talks to it.
+    fn kubectl(&self) -> Result<Command>;
 }
 
 /// The cluster that a choice stands for.
@@ -47,4 +54,12 @@ pub(crate) fn candidates(workplace: &Workplace, name: &str) -> Vec<Box<dyn Clust
         .chain(containers)
         .map(|choice| open(choice, workplace, name))
         .collect()
+}
+
+/// The kubectl that a person has installed, for a cluster that brings none.
+fn installed_kubectl(cluster: &dyn Cluster) -> Result<Command> {
+    let kubeconfig = cluster.kubeconfig()?.context("the cluster does not run")?;
+    let mut kubectl = Command::new("kubectl");
+    kubectl.env("KUBECONFIG", kubeconfig);
+    Ok(kubectl)
 }

@@ -4,13 +4,11 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::go;
 use crate::stage::Log;
 use crate::workplace::Workplace;
 
 /// Makes the pause image and the application image, or keeps those that are there.
 pub(super) fn make(workplace: &Workplace, log: &Log) -> Result<()> {
-    go::build_image_maker(workplace, log)?;
     for image in ["pause", "applications"] {
         let mut make = Command::new(workplace.program("windlass-image"));
         log.run(make.arg(image).arg("--cache").arg(workplace.cache()))?;

@@ -16,6 +16,7 @@ use crate::workplace::Workplace;
 pub(crate) const PACKAGES: &str = "Debian packages";
 pub(crate) const CLUSTER_BINARY: &str = "cluster binary";
 pub(crate) const CLUSTER_DNS: &str = "cluster DNS";
+pub(crate) const IMAGE_MAKER: &str = "image maker";
 pub(crate) const IMAGES: &str = "application image";
 pub(crate) const TOOLS: &str = "test tools";
 pub(crate) const WASM_TARGET: &str = "wasm target";
@@ -29,14 +30,20 @@ pub(crate) fn local_cluster(workplace: &Workplace) -> Vec<Stage<'_>> {
         Stage::new(PACKAGES, debian::install)
             .advice("run `apt-get update` and look at what it says"),
         cluster_binary(workplace),
+        image_maker(workplace),
         Stage::new(CLUSTER_DNS, |log| {
             go::build_tools(workplace, &[go::COREDNS], log)
         })
         .advice(go::ADVICE),
         Stage::new(IMAGES, |log| images::make(workplace, log))
-            .needs(&[PACKAGES])
+            .needs(&[PACKAGES, IMAGE_MAKER])
             .advice("look whether Debian's packages can be reached"),
     ]
+}
+
+/// The program that makes images without a container engine.
+pub(crate) fn image_maker(workplace: &Workplace) -> Stage<'_> {
+    Stage::new(IMAGE_MAKER, |log| go::build_image_maker(workplace, log)).advice(go::ADVICE)
 }
 
 /// The program that steers clusters and contains their components.

@@ -53,6 +53,13 @@ pub(super) fn run_clusters(workplace: &Workplace, log: &Log) -> Result<Tally> {
     run(go.arg(format!(".{ON_CLUSTERS}")), log)
 }
 
+/// The command that looks at the machine, or compares it with an earlier look.
+pub(super) fn leftovers(workplace: &Workplace) -> Command {
+    let mut go = in_module(workplace);
+    go.args(["run", "./cmd/leftovers"]);
+    go
+}
+
 fn in_module(workplace: &Workplace) -> Command {
     let mut go = Command::new("go");
     prepare::build_environment(&mut go).current_dir(workplace.checkout().join("tests/cluster"));

@@ -39,7 +39,7 @@ const QUIET: [&str; 6] = [
 pub(super) struct Layers<'a> {
     workplace: &'a Workplace,
     plan: &'a Plan,
-    cluster: Option<TestCluster>,
+    cluster: Option<TestCluster<'a>>,
     built: OnceLock<Vec<TestBinary>>,
     report: Report,
 }
@@ -123,7 +123,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Clusters come and go first, while no other shares the machine's settings with them.
-    fn on_clusters<'s>(&'s self, cluster: &'s TestCluster) -> Vec<Stage<'s>> {
+    fn on_clusters<'s>(&'s self, cluster: &'s TestCluster<'_>) -> Vec<Stage<'s>> {
         let life = Stage::new(LIFE_OF_CLUSTERS, |log| self.life_of_clusters(log))
             .needs(&prepare::FOR_LOCAL_CLUSTER)
             .after(&QUIET)
@@ -186,7 +186,7 @@ impl<'a> Layers<'a> {
         )
     }
 
-    fn scenarios(&self, cluster: &TestCluster, log: &Log) -> Result<Tally> {
+    fn scenarios(&self, cluster: &TestCluster<'_>, log: &Log) -> Result<Tally> {
         cluster.run_scenarios(self.built()?, self.plan.part.as_deref(), log)
     }
 

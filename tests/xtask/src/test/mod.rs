@@ -4,7 +4,6 @@ mod binaries;
 mod control_plane;
 mod go;
 mod layers;
-mod machine;
 mod plan;
 mod report;
 mod tally;

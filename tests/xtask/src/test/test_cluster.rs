@@ -1,12 +1,12 @@
 //! The cluster of the tests: their own, started once, gone without a trace afterwards.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
 use super::binaries::{Ground, TestBinary, on};
-use super::machine::{self, Snapshot};
+use super::go;
 use super::tally::Tally;
 use crate::args::Source;
 use crate::cluster::{Cluster, Local, choose};
@@ -17,32 +17,32 @@ use crate::workplace::Workplace;
 /// How many scenarios run at once: each mostly waits.
 const LANES: &str = "2";
 
-pub(super) struct TestCluster {
+pub(super) struct TestCluster<'a> {
+    workplace: &'a Workplace,
     cluster: Local,
-    cache: PathBuf,
     evidence: PathBuf,
-    before: OnceLock<Snapshot>,
+    machine_before: PathBuf,
 }
 
-impl TestCluster {
+impl<'a> TestCluster<'a> {
     /// # Errors
     /// Where no cluster of processes can be made: scenarios reach into its containers.
-    pub(super) fn new(workplace: &Workplace, logs: &Path) -> Result<Self> {
+    pub(super) fn new(workplace: &'a Workplace, logs: &Path) -> Result<Self> {
         if let Err(error) = choose(Source::Local) {
             bail!("{error}; `cargo xtask test --quick` tests what needs no cluster");
         }
         Ok(Self {
+            workplace,
             cluster: Local::new(workplace, TEST_CLUSTER),
-            cache: workplace.cache().to_owned(),
             evidence: logs.join("evidence"),
-            before: OnceLock::new(),
+            machine_before: logs.join("machine-before.json"),
         })
     }
 
     /// Removes what a broken run left, looks at the machine, and starts the cluster.
     pub(super) fn start(&self, log: &Log) -> Result<()> {
         self.cluster.stop(log)?;
-        self.before.get_or_init(Snapshot::take);
+        self.look_at_machine(log)?;
         let started = self.cluster.start(log);
         if started.is_err() {
             // The reason for the failure is what counts; what cannot be removed is in the log.
@@ -51,14 +51,20 @@ impl TestCluster {
         started
     }
 
+    fn look_at_machine(&self, log: &Log) -> Result<()> {
+        let look = log.capture(&mut go::leftovers(self.workplace))?;
+        if !look.succeeded {
+            bail!("failed to look at the machine");
+        }
+        fs::write(&self.machine_before, look.text)
+            .with_context(|| format!("failed to write {}", self.machine_before.display()))
+    }
+
     /// Takes the cluster down and compares the machine with what it was.
     pub(super) fn stop(&self, log: &Log) -> Result<()> {
         self.cluster.stop(log)?;
-        let before = self
-            .before
-            .get()
-            .context("the machine was not looked at before")?;
-        machine::require_same(before, log)
+        let mut compare = go::leftovers(self.workplace);
+        log.run(compare.arg("--since").arg(&self.machine_before))
     }
 
     /// Runs the scenarios, or those whose name contains `part`.
@@ -70,12 +76,11 @@ impl TestCluster {
     ) -> Result<Tally> {
         let arguments: Vec<_> = ["--test-threads", LANES].into_iter().chain(part).collect();
         let environment = [
-            ("WINDLASS_CACHE", self.cache.as_path()),
+            ("WINDLASS_CACHE", self.workplace.cache()),
             ("WINDLASS_E2E_ARTIFACTS", self.evidence.as_path()),
             ("WINDLASS_E2E_CLUSTER", Path::new(TEST_CLUSTER)),
         ];
-        let scenarios = on(built, Ground::Cluster);
-        scenarios
+        on(built, Ground::Cluster)
             .map(|binary| binary.run(&arguments, &environment, log))
             .sum()
     }

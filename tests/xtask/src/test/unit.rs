@@ -29,13 +29,7 @@ pub(super) fn run(
 fn documentation(workplace: &Workplace, log: &Log) -> Result<Tally> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(workplace.checkout());
-    cargo.args([
-        "test",
-        "--release",
-        "--locked",
-        "--doc",
-        "--no-fail-fast",
-    ]);
+    cargo.args(["test", "--release", "--locked", "--doc", "--no-fail-fast"]);
     let output = log.capture(&mut cargo)?;
     log.note(&output.text)?;
     Ok(Tally::from_rust(&output.text).or_failed(output.succeeded))

@@ -53,11 +53,6 @@ pub(crate) fn checks(workplace: &Workplace, mode: Mode) -> Vec<Stage<'_>> {
 fn lints(workplace: &Workplace, log: &Log) -> Result<()> {
     let mut clippy = Command::new("cargo");
     clippy.current_dir(workplace.checkout());
-    clippy.args([
-        "clippy",
-        "--release",
-        "--locked",
-        "--all-targets",
-    ]);
+    clippy.args(["clippy", "--release", "--locked", "--all-targets"]);
     log.run(clippy.args(["--", "--deny", "warnings"]))
 }
