@@ -47,9 +47,6 @@ pub(crate) struct UpOptions {
     /// Where the cluster comes from.
     #[arg(long, value_enum, default_value_t = Source::Auto)]
     pub(crate) cluster: Source,
-    /// Run the host as a process beside the cluster, in the foreground, instead of in it.
-    #[arg(long)]
-    pub(crate) outside: bool,
 }
 
 /// Where a cluster comes from.

@@ -6,7 +6,6 @@ mod cluster;
 mod command;
 mod down;
 mod duration;
-mod install;
 mod kubeconfig;
 mod prepare;
 mod stage;

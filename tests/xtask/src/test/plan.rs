@@ -103,10 +103,7 @@ mod tests {
     #[test]
     fn everything_leaves_nothing_out() {
         assert!(Plan::of_everything(false, 1).left_out().is_empty());
-        assert_eq!(
-            Plan::of_everything(true, 1).left_out(),
-            ["control-plane", "cluster"]
-        );
+        assert_eq!(Plan::of_everything(true, 1).left_out(), ["cluster"]);
     }
 
     #[test]
