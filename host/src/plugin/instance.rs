@@ -187,8 +187,17 @@ fn fault(store: &mut Store<Sandbox>, limits: &Limits, error: &wasmtime::Error) -
     }
     let printed = sandbox.printed.take();
     Fault::Trapped {
-        trap: error.root_cause().to_string(),
+        trap: trap_text(error),
         printed,
+    }
+}
+
+fn trap_text(error: &wasmtime::Error) -> String {
+    let text = error.root_cause().to_string();
+    match error.downcast_ref::<Trap>() {
+        // A guest's own stack lies at the bottom of its memory and runs out before the engine's does.
+        Some(Trap::MemoryOutOfBounds) => format!("{text}, most often a stack overflow"),
+        _ => text,
     }
 }
 
