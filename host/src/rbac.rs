@@ -170,7 +170,11 @@ fn allow_grant(rules: &mut Rules, grant: &Grant) {
 /// which schema status is stored.
 fn host_rules() -> Rules {
     let mut rules = Rules::default();
-    rules.allow("apiextensions.k8s.io", "customresourcedefinitions", &["get"]);
+    rules.allow(
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        &["get"],
+    );
     rules.allow("events.k8s.io", "events", &["create", "patch"]);
     rules.allow("", "events", &["create", "patch"]);
     rules.allow("", "namespaces", WATCH);
