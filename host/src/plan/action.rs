@@ -11,6 +11,7 @@ use crate::plugin::bindings::{
     Part, PatchAction, RedisAction, SecretKey,
 };
 use crate::plugin::grants::{Grant, Grants, Protocol};
+use crate::query::check_read_only;
 
 /// How many actions one plan may have.
 const MOST_ACTIONS: usize = 1024;
@@ -84,7 +85,7 @@ impl Checks<'_> {
             target,
             login,
             commands,
-            guard: _,
+            guard,
         } = action;
         self.grant(what, Grant::Act(Protocol::Redis, target.port))?;
         self.login(what, login.as_ref())?;
@@ -94,6 +95,10 @@ impl Checks<'_> {
                 commands.len()
             );
             return Err(Refused::form(what, why));
+        }
+        if let Some(guard) = guard {
+            check_read_only(std::slice::from_ref(&guard.command))
+                .map_err(|why| Refused::form(what, format!("its guard: {why}")))?;
         }
         commands
             .iter()

@@ -6,8 +6,8 @@ use super::*;
 use crate::object::Kind;
 use crate::plugin::bindings::{
     Action, ActionStep, Argument, Child, DeleteAction, Effect, Event, EvictAction, IfFailed, Login,
-    Measurement, Metric, ObjectRef, Part, PatchAction, PodPort, RedisAction, SecretKey, Severity,
-    WhenDropped, WhenImmutable, Write,
+    Measurement, Metric, ObjectRef, Part, PatchAction, PodPort, RedisAction, RedisGuard, SecretKey,
+    Severity, WhenDropped, WhenImmutable, Write,
 };
 
 const GRANTS: [&str; 6] = [
@@ -446,6 +446,16 @@ fn an_action_that_breaks_a_rule_refuses_the_plan_and_says_which() {
         let message = refused_effect(effect);
         assert!(message.contains(hint), "{hint}: {message}");
     }
+    let mut guarded = redis(vec![text("PING")]);
+    if let Effect::Redis(action) = &mut guarded {
+        let command = ["SET", "a", "b"].map(String::from).to_vec();
+        action.guard = Some(RedisGuard {
+            command,
+            field: None,
+            equals: String::new(),
+        });
+    }
+    assert!(refused_effect(guarded).contains("its guard"));
     let ping = || redis(vec![text("PING")]);
     let slow = with_action(Action {
         id: "one".into(),
