@@ -1,5 +1,9 @@
 //! Plugins that misbehave, called for real: each hurts its own call and nothing else.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 mod guest;
 
