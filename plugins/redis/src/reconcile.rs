@@ -169,7 +169,7 @@ fn is_member(names: &Names, pod: &SeenPod) -> bool {
     name == names.first_primary() || names.ordinal(name).is_some()
 }
 
-/// All Pods with an address are asked at once; the primary after every replica, so that none is ever ahead of it.
+/// All Pods with an address are asked at once, whatever their role: one that does not answer costs one wait.
 fn ask_servers(
     redis: &Redis,
     cx: &Context<'_>,
@@ -180,31 +180,20 @@ fn ask_servers(
     let settings = Settings::of(&redis.spec, &record.rejected);
     let mut wanted: Vec<&str> = settings.live.keys().map(String::as_str).collect();
     wanted.push(MIN_REPLICAS);
-    let primary = record
-        .primary
-        .as_ref()
-        .map_or("", |primary| primary.pod.as_str());
     let has_address = |pod: &&SeenPod| {
-        pod.status
-            .as_ref()
-            .is_some_and(|status| status.pod_ip.as_ref().is_some_and(|ip| !ip.is_empty()))
+        let status = pod.status.as_ref();
+        status
+            .and_then(|status| status.pod_ip.as_ref())
+            .is_some_and(|ip| !ip.is_empty())
     };
-    let is_primary = |pod: &&SeenPod| pod.metadata.name.as_deref() == Some(primary);
-    let (first, last): (Vec<&SeenPod>, Vec<&SeenPod>) = pods
+    let query = cx.redis(pods.iter().filter(has_address), login).stage(1);
+    let sections = ["server", "replication", "persistence", "keyspace", "memory"];
+    sections
         .iter()
-        .filter(has_address)
-        .partition(|pod| !is_primary(pod));
-    let ask = |pods: Vec<&SeenPod>, stage: u32| {
-        let query = cx.redis(pods, login).stage(stage).config_get(&wanted);
-        let sections = ["server", "replication", "persistence", "keyspace", "memory"];
-        sections
-            .iter()
-            .fold(query, |query, section| query.info(section))
-            .ask()
-    };
-    let (mut replies, of_primary) = cx.all((ask(first, 1), ask(last, 2)))?;
-    replies.extend(of_primary);
-    Ok(replies)
+        .fold(query.config_get(&wanted), |query, section| {
+            query.info(section)
+        })
+        .get()
 }
 
 fn write(
