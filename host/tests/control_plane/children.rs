@@ -197,7 +197,7 @@ async fn an_object_that_is_not_ours_is_left_alone_until_it_is_handed_over() {
         .await;
     // The cache does not show what carries no label of ours; the API server does.
     assert!(ended(&mut world, &plan).await.contains("NameTaken"));
-    world.see(&Kind::new("v1", "ConfigMap"), "c").await;
+    world.see(&Kind::new("v1", "ConfigMap")).await;
     assert!(ended(&mut world, &plan).await.contains("NameTaken"));
     assert_eq!(world.json("v1/ConfigMap", "c").await["data"]["a"], "theirs");
 

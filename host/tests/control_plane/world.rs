@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::client::{Body, ClientBuilder};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
@@ -65,13 +65,7 @@ impl World {
             .into_iter()
             .chain([thing()])
         {
-            cache
-                .open(&Watched {
-                    kind,
-                    namespace: None,
-                    selector: String::new(),
-                })
-                .unwrap();
+            cache.open(&watched(&kind)).unwrap();
         }
         let entropy = Arc::new(SystemEntropy);
         let secrets = Arc::new(Secrets::new(
@@ -100,6 +94,7 @@ impl World {
             owner,
         };
         world.make_owner("one").await;
+        world.writes();
         world
     }
 
@@ -241,7 +236,7 @@ impl World {
             .patch(name, &params, &Patch::Merge(patch))
             .await
             .unwrap();
-        self.see(&kind, name).await;
+        self.see(&kind).await;
         self.writes();
     }
 
@@ -252,7 +247,7 @@ impl World {
             .delete(name, &Default::default())
             .await
             .unwrap();
-        self.see(&kind, name).await;
+        self.see(&kind).await;
         self.writes();
     }
 
@@ -262,29 +257,29 @@ impl World {
             .await;
     }
 
-    /// Tells the cache what the watch would.
-    pub(crate) async fn see(&self, kind: &Kind, name: &str) {
-        let watched = Watched {
-            kind: kind.clone(),
-            namespace: None,
-            selector: String::new(),
-        };
-        let key = ObjectKey {
-            kind: kind.clone(),
-            namespace: Some(self.namespace.clone()),
-            name: name.into(),
-        };
-        let news = match (self.get(kind, name).await, self.cache.get(&key)) {
-            (Some(live), _) => News::Applied(Object::new(kind, live).unwrap()),
-            (None, Some(known)) => News::Deleted((*known).clone()),
-            (None, None) => return,
-        };
-        self.cache.learn(&watched, news);
+    /// Tells the cache what a watcher of this kind would.
+    pub(crate) async fn see(&self, kind: &Kind) {
+        let watched = watched(kind);
+        let live = self.api(kind).list(&ListParams::default()).await.unwrap();
+        self.cache.learn(&watched, News::ListBegan);
+        for object in live {
+            let object = Object::new(kind, object).unwrap();
+            self.cache.learn(&watched, News::Listed(object));
+        }
+        self.cache.learn(&watched, News::ListEnded);
     }
 
     pub(crate) fn api(&self, kind: &Kind) -> Api<DynamicObject> {
         let resource = ApiResource::from_gvk(&kind.gvk());
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+}
+
+fn watched(kind: &Kind) -> Watched {
+    Watched {
+        kind: kind.clone(),
+        namespace: None,
+        selector: String::new(),
     }
 }
 
