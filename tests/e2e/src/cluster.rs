@@ -51,9 +51,13 @@ impl Cluster {
     /// # Errors
     /// When it does not run or its kubeconfig cannot be used.
     pub async fn named(name: &str) -> Result<Self> {
-        let status = command(&["status", "--name", name, "--output", "json"]).await?;
-        let status: Status = serde_json::from_str(&status)
-            .with_context(|| format!("failed to read the status of cluster {name}: {status}"))?;
+        // A busy cluster may be called unhealthy for a moment, which is no reason to give up on it:
+        // what is printed counts, not the exit code.
+        let output = run(&["status", "--name", name, "--output", "json"]).await?;
+        let status: Status = serde_json::from_slice(&output.stdout).with_context(|| {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            format!("cluster {name} does not run: {}", complaint.trim())
+        })?;
         Ok(Self {
             name: name.to_owned(),
             client: connect(&status.kubeconfig).await?,
