@@ -31,6 +31,8 @@ pub struct View {
     pub volumes: BTreeMap<String, VolumeView>,
     /// The Pod that the object's annotation names as primary.
     pub force: Option<String>,
+    /// A StatefulSet has a template that its controller has not seen yet: which Pods are outdated is not known.
+    pub unseen_template: bool,
 }
 
 /// One Pod.
@@ -296,6 +298,17 @@ fn running_since(container: &ContainerStatus) -> Option<u64> {
     Some(milliseconds(running.started_at.as_ref()))
 }
 
+/// Whether a set's controller has yet to see its newest template.
+#[must_use]
+pub fn has_unseen_template(sets: &[SeenSet]) -> bool {
+    sets.iter().any(|set| !is_seen(set))
+}
+
+fn is_seen(set: &SeenSet) -> bool {
+    let status = set.status.as_ref();
+    status.is_some_and(|status| status.observed_generation == set.metadata.generation)
+}
+
 /// Whether the Pod's set has a newer template, as far as its controller has seen it.
 fn outdated(pod: &SeenPod, sets: &[SeenSet]) -> bool {
     let owner = pod
@@ -306,11 +319,9 @@ fn outdated(pod: &SeenPod, sets: &[SeenSet]) -> bool {
     let set = sets.iter().find(|set| {
         owner.is_some_and(|owner| set.metadata.uid.as_deref() == Some(owner.uid.as_str()))
     });
-    let revision = set.and_then(|set| {
-        let status = set.status.as_ref()?;
-        let seen = status.observed_generation == set.metadata.generation;
-        status.update_revision.as_ref().filter(|_| seen)
-    });
+    let revision = set
+        .filter(|set| is_seen(set))
+        .and_then(|set| set.status.as_ref()?.update_revision.as_ref());
     let own = pod
         .metadata
         .labels

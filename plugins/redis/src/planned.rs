@@ -60,6 +60,9 @@ pub fn plan(
         return;
     }
     replace_broken(wish, view, primary, decision);
+    if view.unseen_template {
+        decision.wait_for("the controller of StatefulSets has yet to see a template".to_owned());
+    }
     await_replicas(wish, view, primary, decision);
     match reason_to_move(wish, view, primary, server) {
         Some(Reason::MustLeave(why)) => hand_over(wish, view, primary, server, &why, decision),
@@ -291,6 +294,16 @@ mod tests {
         assert!(replaces(&scene).is_empty(), "before the last one caught up");
         scene.link(R1, MASTER);
         assert_eq!(replaces(&scene), [R0]);
+    }
+
+    #[test]
+    fn nobody_moves_before_it_is_known_who_is_outdated() {
+        let mut scene = Scene::healthy();
+        scene.pod(MASTER).outdated = true;
+        scene.view.unseen_template = true;
+        let decision = scene.decide();
+        assert_eq!(decision.record.planned, None);
+        assert!(decision.pending.is_some());
     }
 
     #[test]

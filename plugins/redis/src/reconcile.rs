@@ -22,6 +22,8 @@ use crate::status::Record;
 
 /// Between two looks while all is well.
 const CALM: Duration = Duration::from_secs(2);
+/// Between two looks while nobody takes writes for a moment.
+const MOVING: Duration = Duration::from_millis(500);
 /// Between two looks while something is under way.
 const BUSY: Duration = Duration::from_secs(1);
 
@@ -148,6 +150,7 @@ impl Facts {
             record,
             pods: observe::pods(&objects, &self.replies, cx.now()),
             volumes: observe::volumes(&self.claims),
+            unseen_template: observe::has_unseen_template(&self.sets),
             force: annotations.and_then(|annotations| annotations.get(FORCE_PRIMARY).cloned()),
         }
     }
@@ -238,9 +241,16 @@ fn write(
         .cloned()
         .collect();
     add_steps(&mut plan, &means, &granted);
-    let calm = decision.state == State::Serving && decision.pending.is_none();
-    plan.requeue_after(if calm { CALM } else { BUSY });
+    plan.requeue_after(next_look(decision));
     Ok(plan)
+}
+
+fn next_look(decision: &Decision) -> Duration {
+    match (&decision.state, &decision.pending) {
+        (State::Moving(_) | State::Opening, _) => MOVING,
+        (State::Serving, None) => CALM,
+        _ => BUSY,
+    }
 }
 
 fn is_granted(cx: &Context<'_>, command: &Command) -> bool {
