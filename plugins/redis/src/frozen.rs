@@ -56,7 +56,6 @@ mod tests {
     fn a_pod_is_replaced_for_one_reason_at_a_time() {
         let mut scene = frozen(R1, NOW - 90_000);
         scene.pod(R1).outdated = true;
-        scene.unlink(R1, MASTER, 99);
         let replaced = scene.decide().commands.into_iter();
         assert_eq!(
             replaced

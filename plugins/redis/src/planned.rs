@@ -263,7 +263,7 @@ fn replace_next(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut 
 mod tests {
     use crate::decide::{Command, State};
     use crate::observe::Server;
-    use crate::testing::{HISTORY, MASTER, NOW, R0, R1, Scene, ip, target};
+    use crate::testing::{HISTORY, MASTER, R0, R1, Scene, ip, target};
 
     fn replaces(scene: &Scene) -> Vec<String> {
         let decision = scene.decide();

@@ -1,14 +1,15 @@
 //! Children as they are rendered. `UPDATE_GOLDEN=1 cargo test` writes the files anew.
 
-mod golden {
-    pub(crate) mod helper;
-}
 mod world;
 
+use std::path::Path;
+
+use windlass_sdk::golden;
 use world::World;
 
 #[test]
 fn the_children_of_the_sample_are_as_reviewed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let world = World::running();
     for ((kind, name), child) in &world.children {
         let mut child = child.clone();
@@ -17,6 +18,7 @@ fn the_children_of_the_sample_are_as_reviewed() {
         for field in ["uid", "generation"] {
             child["metadata"].as_object_mut().unwrap().remove(field);
         }
-        golden::helper::check(&format!("{name}.{}.yaml", kind.to_lowercase()), &child);
+        let file = format!("{name}.{}.yaml", kind.to_lowercase());
+        golden::check(&folder.join(file), &child);
     }
 }

@@ -15,6 +15,8 @@ mod context;
 pub mod controller;
 mod describe;
 mod error;
+#[cfg(feature = "golden")]
+pub mod golden;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod harness;
 pub mod http;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-/// The path of a program that `cargo xtask` keeps in its cache (`$WINDLASS_CACHE/bin`, by default
+/// The path of a program that `cargo xtask` keeps in its cache (`$WINDLASS_E2E_CACHE/bin`, by default
 /// `~/.cache/windlass/bin`).
 ///
 /// # Errors
@@ -20,9 +20,9 @@ pub fn path(name: &str) -> Result<PathBuf> {
 }
 
 fn cache() -> Result<PathBuf> {
-    if let Some(cache) = std::env::var_os("WINDLASS_CACHE") {
+    if let Some(cache) = std::env::var_os("WINDLASS_E2E_CACHE") {
         return Ok(cache.into());
     }
-    let home = std::env::home_dir().context("neither WINDLASS_CACHE nor HOME is set")?;
+    let home = std::env::home_dir().context("neither WINDLASS_E2E_CACHE nor HOME is set")?;
     Ok(home.join(".cache/windlass"))
 }

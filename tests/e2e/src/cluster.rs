@@ -23,13 +23,17 @@ const CLUSTER: &str = "WINDLASS_E2E_CLUSTER";
 #[derive(Clone)]
 pub struct Cluster {
     name: String,
+    kubeconfig: PathBuf,
+    audit_log: PathBuf,
     client: Client,
 }
 
 /// What `windlass-cluster status --output json` says; only what the fixture needs.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Status {
     kubeconfig: PathBuf,
+    audit_log: PathBuf,
 }
 
 impl Cluster {
@@ -51,16 +55,12 @@ impl Cluster {
     /// # Errors
     /// When it does not run or its kubeconfig cannot be used.
     pub async fn named(name: &str) -> Result<Self> {
-        // A busy cluster may be called unhealthy for a moment, which is no reason to give up on it:
-        // what is printed counts, not the exit code.
-        let output = run(&["status", "--name", name, "--output", "json"]).await?;
-        let status: Status = serde_json::from_slice(&output.stdout).with_context(|| {
-            let complaint = String::from_utf8_lossy(&output.stderr);
-            format!("cluster {name} does not run: {}", complaint.trim())
-        })?;
+        let status = status(name).await?;
         Ok(Self {
             name: name.to_owned(),
             client: connect(&status.kubeconfig).await?,
+            kubeconfig: status.kubeconfig,
+            audit_log: status.audit_log,
         })
     }
 
@@ -74,6 +74,22 @@ impl Cluster {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What kubectl prints, as a person would see it.
+    ///
+    /// # Errors
+    /// When kubectl fails: with what it said.
+    pub async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let kubeconfig = self.kubeconfig.to_string_lossy();
+        let verb = ["kubectl", "--kubeconfig", &*kubeconfig];
+        command(&[&verb, arguments].concat()).await
+    }
+
+    /// The audit log of the API server, one JSON event a line.
+    #[must_use]
+    pub fn audit_log(&self) -> &Path {
+        &self.audit_log
     }
 
     /// The process id, on this machine, of the main process of a container, which is named as
@@ -155,6 +171,16 @@ impl Outage<'_> {
             .await
             .map(|_| ())
     }
+}
+
+/// A busy cluster may be called unhealthy for a moment, which is no reason to give up on it: what is
+/// printed counts, not the exit code.
+async fn status(name: &str) -> Result<Status> {
+    let output = run(&["status", "--name", name, "--output", "json"]).await?;
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        format!("cluster {name} does not run: {}", complaint.trim())
+    })
 }
 
 /// Runs one verb of `windlass-cluster` and returns what it printed.

@@ -11,8 +11,8 @@ use crate::namespace::{FIELD_MANAGER, Namespace};
 /// Stands for the name of the scenario's namespace in a text.
 const PLACEHOLDER: &str = "${NAMESPACE}";
 
-/// Applies every object of the text. An object of a kind without namespaces is owned by the
-/// namespace, so that it goes with it.
+/// Applies every object of the text into the namespace, whatever the text says. An object of a kind
+/// without namespaces is owned by the namespace, so that it goes with it.
 pub(crate) async fn apply(namespace: &Namespace, yaml: &str) -> Result<()> {
     for object in parse(&yaml.replace(PLACEHOLDER, namespace.name()))? {
         apply_one(namespace, object).await?;
@@ -36,7 +36,10 @@ async fn apply_one(namespace: &Namespace, mut object: DynamicObject) -> Result<(
         .await
         .with_context(|| format!("the cluster has no kind {} of {}", gvk.kind, gvk.version))?;
     let api: Api<DynamicObject> = match capabilities.scope {
-        Scope::Namespaced => namespace.dynamic(&resource),
+        Scope::Namespaced => {
+            object.metadata.namespace = Some(namespace.name().to_owned());
+            namespace.dynamic(&resource)
+        }
         Scope::Cluster => {
             object
                 .owner_references_mut()

@@ -59,6 +59,23 @@ impl Namespace {
         })
     }
 
+    /// A namespace that was there before the scenario and stays after it.
+    ///
+    /// # Errors
+    /// When it does not exist or the API server does not answer.
+    pub async fn existing(cluster: &Cluster, name: &str) -> Result<Self> {
+        let api: Api<NamespaceObject> = Api::all(cluster.client());
+        let object = api
+            .get(name)
+            .await
+            .with_context(|| format!("failed to get namespace {name}"))?;
+        Ok(Self {
+            cluster: cluster.clone(),
+            name: name.to_owned(),
+            uid: object.uid().unwrap_or_default(),
+        })
+    }
+
     /// The name that the API server gave it.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -30,6 +30,8 @@ pub(crate) enum Verb {
     Bench,
     /// Check formatting, lints, dependencies, generated files and layout.
     Tidy(TidyOptions),
+    /// Write the host's roles anew from what the plugins are granted.
+    Roles,
 }
 
 /// Which cluster of this machine is meant.
@@ -47,6 +49,9 @@ pub(crate) struct UpOptions {
     /// Where the cluster comes from.
     #[arg(long, value_enum, default_value_t = Source::Auto)]
     pub(crate) cluster: Source,
+    /// Run the host as a process beside the cluster, in the foreground, instead of in it.
+    #[arg(long)]
+    pub(crate) outside: bool,
 }
 
 /// Where a cluster comes from.

@@ -1,5 +1,6 @@
 //! Running other programs: what they are called with, where their output goes, how they failed.
 
+use std::env;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -25,6 +26,23 @@ fn quoted(argument: &OsStr) -> String {
     } else {
         text.into_owned()
     }
+}
+
+/// Cargo in a checkout, as if a person had called it.
+///
+/// What the cargo that runs this program says about this program is taken away: build scripts that
+/// read it (ring's does) would build half of the dependencies anew for every change of caller.
+pub(crate) fn cargo(checkout: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(checkout);
+    let about_this_program = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if about_this_program.iter().any(|part| text.starts_with(part)) {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
 }
 
 /// Runs a short command and returns what it printed.

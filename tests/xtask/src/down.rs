@@ -17,7 +17,15 @@ pub(crate) const TEST_CLUSTER: &str = "test";
 pub(crate) const TEST_CONTROL_PLANE: &str = "test-plane";
 
 /// What is made again when it is needed. `target` is cargo's and `go-build` Go's to empty.
-const CACHES: [&str; 5] = ["bin", "containerd", "containers", "images", "logs"];
+const CACHES: [&str; 7] = [
+    "bin",
+    "compiled",
+    "containerd",
+    "containers",
+    "images",
+    "logs",
+    "plugins",
+];
 
 /// Takes down the named cluster and what a broken test run left; empties the caches when asked.
 pub(crate) fn run(workplace: &Workplace, options: &DownOptions) -> Result<()> {

@@ -6,6 +6,7 @@ mod cluster;
 mod command;
 mod down;
 mod duration;
+mod install;
 mod kubeconfig;
 mod prepare;
 mod stage;
@@ -45,5 +46,6 @@ fn run(arguments: &Arguments) -> Result<()> {
         Verb::Test(options) => test::run(&workplace, options),
         Verb::Bench => bench::run(),
         Verb::Tidy(options) => tidy::run(&workplace, options),
+        Verb::Roles => install::run_roles(&workplace),
     }
 }

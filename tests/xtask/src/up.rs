@@ -1,22 +1,24 @@
 //! `cargo xtask up`: a cluster and everything that runs on it.
 
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
 use crate::args::UpOptions;
 use crate::cluster::{self, Choice, Cluster};
+use crate::command;
 use crate::duration::Took;
+use crate::install;
 use crate::prepare;
 use crate::stage::{self, Progress, Stage};
 use crate::workplace::Workplace;
 
 const CLUSTER: &str = "cluster";
+const SAMPLE: &str = "sample";
 /// What the first build and the images need, rounded up.
-const GIB_NEEDED: u64 = 10;
+const GIB_NEEDED: u64 = 12;
 
-/// Brings the cluster up, prints each stage's time and how to use what is there.
+/// Brings everything up, prints each stage's time and how to use what is there.
 pub(crate) fn run(workplace: &Workplace, options: &UpOptions) -> Result<()> {
     let begun = Instant::now();
     let choice = cluster::choose(options.cluster)?;
@@ -24,30 +26,59 @@ pub(crate) fn run(workplace: &Workplace, options: &UpOptions) -> Result<()> {
         prepare::require_room(workplace.cache(), GIB_NEEDED)?;
     }
     let cluster = cluster::open(choice, workplace, &options.cluster_name.name);
+    let mut stages = make(workplace, choice, cluster.as_ref());
+    match options.outside {
+        true => stages.push(beside(workplace, cluster.as_ref())),
+        false => stages.extend(inside(workplace, cluster.as_ref())),
+    }
     let logs = workplace.fresh_logs("up")?;
-    let stages = stages(workplace, choice, cluster.as_ref());
     let finished = stage::run(stages, &logs, &Progress::detect())?;
     stage::print_times(&finished);
     stage::require_all(&finished)?;
     println!("up in {}", Took(begun.elapsed()));
-    print_use(cluster.as_ref())
+    print_use(cluster.as_ref())?;
+    if options.outside {
+        return install::run_outside(workplace, cluster.as_ref());
+    }
+    print!("\n{}", install::show_sample(workplace, cluster.as_ref())?);
+    Ok(())
 }
 
-fn stages<'a>(
-    workplace: &'a Workplace,
-    choice: Choice,
-    cluster: &'a dyn Cluster,
-) -> Vec<Stage<'a>> {
+/// The cluster, and what runs on it, side by side.
+fn make<'a>(workplace: &'a Workplace, choice: Choice, cluster: &'a dyn Cluster) -> Vec<Stage<'a>> {
     let start = Stage::new(CLUSTER, |log| cluster.start(log))
         .advice("run `cargo xtask down`, then `cargo xtask up` again");
-    let mut stages = vec![prepare::wasm_target()];
-    if choice == Choice::Local {
-        stages.extend(prepare::local_cluster(workplace));
-        stages.push(start.needs(&prepare::FOR_LOCAL_CLUSTER));
-    } else {
-        stages.push(start);
+    let mut stages = vec![
+        prepare::wasm_target(),
+        install::plugins(workplace),
+        install::host(workplace),
+    ];
+    match choice {
+        Choice::Local => {
+            stages.extend(prepare::local_cluster(workplace));
+            stages.push(start.needs(&prepare::FOR_LOCAL_CLUSTER));
+        }
+        Choice::Containers(_) | Choice::Current => {
+            stages.push(prepare::image_maker(workplace));
+            stages.push(start);
+        }
     }
     stages
+}
+
+fn inside<'a>(workplace: &'a Workplace, cluster: &'a dyn Cluster) -> Vec<Stage<'a>> {
+    let sample = Stage::new(SAMPLE, |log| install::apply_sample(workplace, cluster, log))
+        .needs(&[install::INSTALL])
+        .advice("look at `cargo xtask kubectl -- describe redis`");
+    let installed = install::in_cluster(workplace, cluster, install::HOST, CLUSTER);
+    installed.into_iter().chain([sample]).collect()
+}
+
+fn beside<'a>(workplace: &'a Workplace, cluster: &'a dyn Cluster) -> Stage<'a> {
+    Stage::new(install::INSTALL, |log| {
+        install::without_host(workplace, cluster, log)
+    })
+    .needs(&[install::HOST, install::PLUGINS, CLUSTER])
 }
 
 fn print_use(cluster: &dyn Cluster) -> Result<()> {
@@ -64,10 +95,9 @@ fn print_use(cluster: &dyn Cluster) -> Result<()> {
 
 /// The kubectl that a person has, or the one that comes with the cluster.
 fn kubectl() -> &'static str {
-    let theirs = crate::command::succeeds(Command::new("kubectl").args(["version", "--client"]));
-    if theirs {
-        "kubectl"
-    } else {
-        "cargo xtask kubectl --"
+    let mut version = std::process::Command::new("kubectl");
+    match command::succeeds(version.args(["version", "--client"])) {
+        true => "kubectl",
+        false => "cargo xtask kubectl --",
     }
 }

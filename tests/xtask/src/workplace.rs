@@ -40,6 +40,16 @@ impl Workplace {
         &self.cache
     }
 
+    /// Where cargo puts what it builds.
+    pub(crate) fn target(&self) -> PathBuf {
+        env::var_os("CARGO_TARGET_DIR")
+            .filter(|path| !path.is_empty())
+            .map_or_else(
+                || self.checkout.join("target"),
+                |path| self.checkout.join(path),
+            )
+    }
+
     /// A program that was built or installed into the cache.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.cache.join("bin").join(name)

@@ -60,6 +60,16 @@ impl Tool {
         }
     }
 
+    fn load_image(self, cluster: &str, archive: &Path) -> Vec<OsString> {
+        let (verb, option): (&[_], _) = match self {
+            Self::Kind => (&["load", "image-archive"], "--name"),
+            Self::K3d => (&["image", "import"], "--cluster"),
+        };
+        words(verb)
+            .chain([archive.into(), option.into(), cluster.into()])
+            .collect()
+    }
+
     fn print_kubeconfig(self, cluster: &str) -> Vec<OsString> {
         match self {
             Self::Kind => words(&["get", "kubeconfig", "--name", cluster]).collect(),
@@ -169,6 +179,11 @@ impl Cluster for Containers {
         Ok(is_there.then(|| self.kubeconfig.clone()))
     }
 
+    fn load_image(&self, archive: &Path, log: &Log) -> Result<()> {
+        let load = self.tool.load_image(&self.cluster, archive);
+        log.run(Command::new(&self.program).args(load))
+    }
+
     fn kubectl(&self) -> Result<Command> {
         installed_kubectl(self)
     }
@@ -268,6 +283,24 @@ mod tests {
                 .any(|call| call.starts_with("cluster create"))
         );
         assert!(cluster.kubeconfig().unwrap().is_some());
+    }
+
+    #[test]
+    fn an_image_is_loaded_into_the_cluster_of_this_name() {
+        let stand_in = StandIn::new();
+        for tool in [Tool::Kind, Tool::K3d] {
+            let cluster = stand_in.cluster(tool);
+            cluster
+                .load_image(Path::new("host.tar"), &stand_in.log())
+                .unwrap();
+        }
+        assert_eq!(
+            stand_in.calls(),
+            [
+                "load image-archive host.tar --name windlass-dev",
+                "image import host.tar --cluster windlass-dev",
+            ]
+        );
     }
 
     #[test]

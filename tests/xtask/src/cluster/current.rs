@@ -1,7 +1,7 @@
 //! The cluster that a person already has.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -34,6 +34,14 @@ impl Cluster for Current {
         Ok(env::var_os("KUBECONFIG")
             .filter(|path| !path.is_empty())
             .map(PathBuf::from))
+    }
+
+    fn load_image(&self, archive: &Path, _: &Log) -> Result<()> {
+        bail!(
+            "failed to load {} into the current cluster: one that was not made here takes images \
+             from its registry only; run the host beside it with --outside",
+            archive.display()
+        )
     }
 
     fn kubectl(&self) -> Result<Command> {

@@ -1,6 +1,6 @@
 //! A cluster of processes on this machine, made by the binary of tests/cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -104,6 +104,10 @@ impl Cluster for Local {
         let output = command::output(self.command_on_it("status").args(["--output", "json"]))?;
         kubeconfig_in(&output.stdout)
             .with_context(|| format!("failed to use the cluster `{}`", self.name))
+    }
+
+    fn load_image(&self, archive: &Path, log: &Log) -> Result<()> {
+        log.run(self.command_on_it("load-image").arg(archive))
     }
 
     fn kubectl(&self) -> Result<Command> {

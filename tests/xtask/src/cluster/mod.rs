@@ -10,7 +10,7 @@ pub(crate) use containers::{Containers, Tool, installed_tool};
 pub(crate) use current::Current;
 pub(crate) use local::Local;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -28,6 +28,9 @@ pub(crate) trait Cluster: Sync {
 
     /// Its kubeconfig, when it runs.
     fn kubeconfig(&self) -> Result<Option<PathBuf>>;
+
+    /// Gives its nodes the images of an archive.
+    fn load_image(&self, archive: &Path, log: &Log) -> Result<()>;
 
     /// A kubectl that talks to it.
     fn kubectl(&self) -> Result<Command>;

@@ -38,13 +38,12 @@ pub(super) struct TestBinary {
     pub(super) ground: Ground,
 }
 
-/// Builds all programs of the workspace's default members, the tests among them.
+/// Builds all programs of the workspace, the tests among them.
 pub(super) fn build(checkout: &Path, log: &Log) -> Result<Vec<TestBinary>> {
-    let mut cargo = Command::new("cargo");
-    cargo
-        .current_dir(checkout)
-        .args(["build", "--release", "--locked"]);
+    let mut cargo = command::cargo(checkout);
+    cargo.args(["build", "--release", "--locked"]);
     cargo.args([
+        "--workspace",
         "--bins",
         "--tests",
         "--message-format",

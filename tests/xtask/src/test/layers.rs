@@ -11,6 +11,7 @@ use super::report::Report;
 use super::tally::Tally;
 use super::test_cluster::TestCluster;
 use super::{control_plane, go, unit};
+use crate::install;
 use crate::prepare;
 use crate::stage::{Log, Stage};
 use crate::tidy;
@@ -50,7 +51,8 @@ impl<'a> Layers<'a> {
             true => Some(TestCluster::new(workplace, logs)?),
             false => None,
         };
-        let report = Report::new(tidy::CHECKS.into_iter().chain([CLUSTER_DOWN]));
+        let checks = tidy::CHECKS.into_iter();
+        let report = Report::new(checks.chain([install::ROLES, CLUSTER_DOWN]));
         Ok(Self {
             workplace,
             plan,
@@ -74,6 +76,9 @@ impl<'a> Layers<'a> {
         }
         if self.plan.has(Layer::Tidy) {
             stages.extend(self.tidy());
+            if self.plan.has(Layer::Unit) {
+                stages.push(install::check_roles(self.workplace, BUILD));
+            }
         }
         if self.plan.has(Layer::ControlPlane) {
             stages.push(self.control_plane_stage());
@@ -91,6 +96,7 @@ impl<'a> Layers<'a> {
         if rust.into_iter().any(|layer| self.plan.has(layer)) {
             stages.push(Stage::new(BUILD, |log| self.build(log)));
             stages.push(prepare::wasm_target());
+            stages.push(install::plugins(self.workplace).after(&[BUILD]));
         }
         if self.plan.has(Layer::Cluster) {
             stages.extend(prepare::local_cluster(self.workplace));
@@ -134,14 +140,17 @@ impl<'a> Layers<'a> {
         let scenarios = Stage::new(SCENARIOS, |log| {
             self.repeat(SCENARIOS, || self.scenarios(cluster, log))
         })
-        .needs(&[BUILD, CLUSTER_UP, prepare::TOOLS]);
+        .needs(&[BUILD, install::INSTALL, prepare::TOOLS]);
         let down = Stage::new(CLUSTER_DOWN, |log| cluster.stop(log))
             .needs(&[CLUSTER_UP])
-            .after(&[SCENARIOS]);
+            .after(&[install::INSTALL, SCENARIOS]);
+        let windlass = install::in_cluster(self.workplace, cluster.cluster(), BUILD, CLUSTER_UP);
         let whole_layer = self.plan.part.is_none().then_some(life);
         whole_layer
             .into_iter()
-            .chain([up, scenarios, down])
+            .chain([up])
+            .chain(windlass)
+            .chain([scenarios, down])
             .collect()
     }
 

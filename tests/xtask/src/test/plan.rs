@@ -13,8 +13,13 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// The control plane joins with the host, whose tests are the ones that need it.
-    const ALL: [Self; 4] = [Self::Tidy, Self::Unit, Self::Go, Self::Cluster];
+    const ALL: [Self; 5] = [
+        Self::Tidy,
+        Self::Unit,
+        Self::Go,
+        Self::ControlPlane,
+        Self::Cluster,
+    ];
 
     /// The layer of the tests that run on this.
     pub(super) fn on(ground: Ground) -> Self {
@@ -103,7 +108,10 @@ mod tests {
     #[test]
     fn everything_leaves_nothing_out() {
         assert!(Plan::of_everything(false, 1).left_out().is_empty());
-        assert_eq!(Plan::of_everything(true, 1).left_out(), ["cluster"]);
+        assert_eq!(
+            Plan::of_everything(true, 1).left_out(),
+            ["control-plane", "cluster"]
+        );
     }
 
     #[test]

@@ -39,6 +39,10 @@ impl<'a> TestCluster<'a> {
         })
     }
 
+    pub(super) fn cluster(&self) -> &dyn Cluster {
+        &self.cluster
+    }
+
     /// Removes what a broken run left, looks at the machine, and starts the cluster.
     pub(super) fn start(&self, log: &Log) -> Result<()> {
         self.cluster.stop(log)?;
@@ -76,7 +80,7 @@ impl<'a> TestCluster<'a> {
     ) -> Result<Tally> {
         let arguments: Vec<_> = ["--test-threads", LANES].into_iter().chain(part).collect();
         let environment = [
-            ("WINDLASS_CACHE", self.workplace.cache()),
+            ("WINDLASS_E2E_CACHE", self.workplace.cache()),
             ("WINDLASS_E2E_ARTIFACTS", self.evidence.as_path()),
             ("WINDLASS_E2E_CLUSTER", Path::new(TEST_CLUSTER)),
         ];

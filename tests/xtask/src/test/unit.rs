@@ -1,11 +1,10 @@
 //! The layer of Rust tests that need nothing but the checkout.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use super::binaries::{Ground, TestBinary, on};
 use super::tally::Tally;
+use crate::command;
 use crate::stage::Log;
 use crate::workplace::Workplace;
 
@@ -27,9 +26,9 @@ pub(super) fn run(
 }
 
 fn documentation(workplace: &Workplace, log: &Log) -> Result<Tally> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(workplace.checkout());
-    cargo.args(["test", "--release", "--locked", "--doc", "--no-fail-fast"]);
+    let mut cargo = command::cargo(workplace.checkout());
+    cargo.args(["test", "--release", "--locked", "--workspace", "--doc"]);
+    cargo.arg("--no-fail-fast");
     let output = log.capture(&mut cargo)?;
     log.note(&output.text)?;
     Ok(Tally::from_rust(&output.text).or_failed(output.succeeded))

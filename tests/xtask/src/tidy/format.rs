@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use super::Mode;
+use crate::command;
 use crate::stage::Log;
 
 const GO_MODULES: [&str; 2] = ["tests/cluster", "tests/tools"];
@@ -17,8 +18,8 @@ pub(super) fn run(checkout: &Path, mode: Mode, log: &Log) -> Result<()> {
 }
 
 fn rustfmt(checkout: &Path, mode: Mode) -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(checkout).args(["fmt", "--all"]);
+    let mut command = command::cargo(checkout);
+    command.args(["fmt", "--all"]);
     if mode == Mode::Check {
         command.arg("--check");
     }

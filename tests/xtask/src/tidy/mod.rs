@@ -5,11 +5,10 @@ mod format;
 mod layout;
 mod rules;
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use crate::args::TidyOptions;
+use crate::command;
 use crate::stage::{self, Log, Progress, Stage};
 use crate::workplace::Workplace;
 
@@ -51,8 +50,8 @@ pub(crate) fn checks(workplace: &Workplace, mode: Mode) -> Vec<Stage<'_>> {
 }
 
 fn lints(workplace: &Workplace, log: &Log) -> Result<()> {
-    let mut clippy = Command::new("cargo");
-    clippy.current_dir(workplace.checkout());
-    clippy.args(["clippy", "--release", "--locked", "--all-targets"]);
+    let mut clippy = command::cargo(workplace.checkout());
+    clippy.args(["clippy", "--release", "--locked", "--workspace"]);
+    clippy.arg("--all-targets");
     log.run(clippy.args(["--", "--deny", "warnings"]))
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::json;
 use windlass_e2e::prelude::*;
 
-const REDIS: &str = include_str!("../manifests/redis.yaml");
+const REDIS: &str = include_str!("../../manifests/redis.yaml");
 const MIB: u64 = 1 << 20;
 
 #[tokio::test]

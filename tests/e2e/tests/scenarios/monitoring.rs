@@ -6,7 +6,7 @@ use windlass_e2e::prelude::*;
 #[tokio::test]
 async fn prometheus_scrapes_the_api_server() -> Result<()> {
     scenario(async |ns| {
-        ns.apply(include_str!("../manifests/prometheus.yaml"))
+        ns.apply(include_str!("../../manifests/prometheus.yaml"))
             .await?;
         let prometheus = ns.pod("prometheus");
         prometheus.ready().await?;

@@ -4,9 +4,9 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use windlass_e2e::prelude::*;
 
-const REDIS: &str = include_str!("../manifests/redis.yaml");
-const MYSQL: &str = include_str!("../manifests/mysql.yaml");
-const CLIENT: &str = include_str!("../manifests/client.yaml");
+const REDIS: &str = include_str!("../../manifests/redis.yaml");
+const MYSQL: &str = include_str!("../../manifests/mysql.yaml");
+const CLIENT: &str = include_str!("../../manifests/client.yaml");
 
 #[tokio::test]
 async fn a_stateful_set_of_redis_comes_up_with_its_volumes() -> Result<()> {

@@ -10,7 +10,7 @@ use kube::Api;
 use windlass_e2e::prelude::*;
 use windlass_e2e::wait::Expectation;
 
-const CLIENT: &str = include_str!("../manifests/client.yaml");
+const CLIENT: &str = include_str!("../../manifests/client.yaml");
 
 #[tokio::test]
 async fn a_failed_scenario_leaves_evidence_and_no_namespace() -> Result<()> {
@@ -95,7 +95,7 @@ fn without_a_cluster_a_scenario_fails_and_says_what_to_run() -> Result<()> {
     let output = Command::new(std::env::current_exe()?)
         .args([
             "--exact",
-            "an_expectation_of_what_never_comes_says_that_it_was_never_there",
+            "fixture::an_expectation_of_what_never_comes_says_that_it_was_never_there",
         ])
         .env_remove("WINDLASS_E2E_CLUSTER")
         .output()?;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use windlass_e2e::prelude::*;
 
-const REDIS: &str = include_str!("../manifests/redis.yaml");
-const BUSY: &str = include_str!("../manifests/busy.yaml");
+const REDIS: &str = include_str!("../../manifests/redis.yaml");
+const BUSY: &str = include_str!("../../manifests/busy.yaml");
 const REDIS_PORT: u16 = 6379;
 
 #[tokio::test]

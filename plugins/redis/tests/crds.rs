@@ -1,0 +1,16 @@
+//! `crds/` holds what the Rust types say. `UPDATE_GOLDEN=1 cargo test` writes the files anew.
+
+use std::path::Path;
+
+use kube::CustomResourceExt;
+use windlass_redis::cluster::RedisCluster;
+use windlass_redis::spec::Redis;
+use windlass_sdk::golden;
+
+#[test]
+fn the_crds_are_generated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
+    for crd in [Redis::crd(), RedisCluster::crd()] {
+        golden::check_crd(&folder, &crd, "plugins/redis");
+    }
+}

@@ -1,0 +1,10 @@
+//! What a user of a Redis sees, with Windlass installed on the cluster.
+
+mod drift;
+mod failover;
+mod input;
+mod life;
+mod planned;
+mod silence;
+mod subject;
+mod writer;

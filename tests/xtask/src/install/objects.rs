@@ -1,0 +1,73 @@
+//! The objects of an installation and of the sample.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::image;
+use crate::cluster::Cluster;
+use crate::command;
+use crate::stage::Log;
+use crate::workplace::Workplace;
+
+pub(super) const NAMESPACE: &str = "windlass-system";
+const DEPLOYMENT: &str = "deployment/windlass";
+
+/// Loads the image, applies what `deploy/kustomize` lists, and waits until the host is ready.
+pub(super) fn install(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -> Result<()> {
+    cluster.load_image(&image::archive(workplace), log)?;
+    let base = workplace.checkout().join("deploy/kustomize/base");
+    let mut apply = cluster.kubectl()?;
+    log.run(
+        apply
+            .args(["apply", "--server-side", "--force-conflicts", "-k"])
+            .arg(base),
+    )?;
+    mark_image(workplace, cluster, log)?;
+    let mut wait = cluster.kubectl()?;
+    wait.args(["rollout", "status", DEPLOYMENT, "--namespace", NAMESPACE]);
+    log.run(wait.args(["--timeout", "3m"]))
+}
+
+/// The image's name stays, so the Pods carry its digest: a new image replaces them, the same one
+/// leaves them alone.
+fn mark_image(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -> Result<()> {
+    let digest = image::digest(workplace)?;
+    let annotations = serde_json::json!({"windlass.dev/image": digest});
+    let patch = serde_json::json!({
+        "spec": {"template": {"metadata": {"annotations": annotations}}}
+    });
+    let mut kubectl = cluster.kubectl()?;
+    kubectl.args([
+        "patch",
+        DEPLOYMENT,
+        "--namespace",
+        NAMESPACE,
+        "--type",
+        "merge",
+    ]);
+    log.run(kubectl.args(["--patch", &patch.to_string()]))
+}
+
+/// Applies the sample and waits until it runs.
+pub(crate) fn apply_sample(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -> Result<()> {
+    log.run(
+        cluster
+            .kubectl()?
+            .args(["apply", "-f"])
+            .arg(samples(workplace)),
+    )?;
+    let mut wait = cluster.kubectl()?;
+    wait.args(["wait", "--for", "condition=Ready", "--timeout", "3m", "-f"]);
+    log.run(wait.arg(samples(workplace)))
+}
+
+/// What a person sees of the sample.
+pub(crate) fn show_sample(workplace: &Workplace, cluster: &dyn Cluster) -> Result<String> {
+    let mut get = cluster.kubectl()?;
+    command::capture(get.args(["get", "-f"]).arg(samples(workplace)))
+}
+
+pub(super) fn samples(workplace: &Workplace) -> PathBuf {
+    workplace.checkout().join("deploy/samples")
+}
