@@ -93,6 +93,7 @@ fn request(object: &str) -> Request {
         children: Vec::new(),
         facts: Vec::new(),
         outcomes: Vec::new(),
+        running: Vec::new(),
         available: Vec::new(),
         now: 1_700_000_000_000,
         config: "{}".into(),

@@ -66,10 +66,11 @@ impl Host {
         let controller = |Plugged { plugin, spec }: Plugged| {
             let mut seed = [0; 8];
             rooms.entropy.fill(&mut seed);
-            let reconciler = Arc::new(Reconciler::new(plugin, spec, rooms.clone()));
+            let queue = Queue::new(u64::from_le_bytes(seed));
+            let reconciler = Reconciler::new(plugin, spec, rooms.clone(), queue.clone());
             Controller {
-                reconciler,
-                queue: Queue::new(u64::from_le_bytes(seed)),
+                reconciler: Arc::new(reconciler),
+                queue,
             }
         };
         let controllers = plugins.into_iter().map(controller).collect();
@@ -228,7 +229,10 @@ impl Controller {
             }
             let mut rounds = JoinSet::new();
             tokio::select! {
-                () = self.act(&states, &mut rounds, &mut stopped) => return,
+                () = self.act(&states, &mut rounds, &mut stopped) => {
+                    self.reconciler.forget_all();
+                    return;
+                }
                 () = lease.lost() => {}
             }
             rounds.shutdown().await;

@@ -1,18 +1,22 @@
 //! Effects beyond the objects that a plugin describes: commands to databases, patches, deletes, evictions.
 //!
 //! Flow: steps in order; the actions of one step at the same time, each under its own time-out, cut to what
-//! remains of the lease; how each ended becomes an outcome, which the next round is told.
+//! remains of the lease; how each ended becomes an outcome, which the next round is told. A long action is started
+//! only ([`LongActions`]), and its outcome is told when it ended.
 //! Guarantees: nothing is sent without a [`Fence`], the proof that the deciding status is stored; nothing after
 //! the lease ran out; nothing to a Pod with another uid, nor past a guard that did not hold.
 //! Assumptions: the plan was checked against its grants.
 
+mod long;
 mod object;
 mod redis;
+mod sql;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cache::Cache;
@@ -20,12 +24,15 @@ use crate::cluster::{Cluster, ClusterError};
 use crate::lease::LeaseGuard;
 use crate::object::Object;
 use crate::plugin::bindings::{
-    Action, ActionStep, Effect, Ended, HttpAction, HttpActionMethod, IfFailed, Outcome,
+    Action, ActionStep, Effect, Ended, HttpAction, HttpActionMethod, IfFailed, Long, Outcome,
 };
 use crate::query::{Databases, HttpCall, Method, Queries, Unanswered};
 use crate::secrets::{SecretError, Secrets};
 use crate::status::Fence;
 use crate::target::{NotATarget, Targets};
+use sql::Deadlines;
+
+pub use long::LongActions;
 
 /// The longest time-out that a plugin may ask for.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -42,6 +49,39 @@ enum Undone {
     /// It was sent, and no answer came.
     #[error("{0}")]
     NoAnswer(Unanswered),
+    /// It may have been sent, and this host may not or does not wait for the answer any more.
+    #[error("no answer came while it could be waited for")]
+    GivenUp,
+}
+
+/// For whom actions run, and under what.
+pub struct Errand<'a> {
+    /// The object.
+    pub owner: &'a Arc<Object>,
+    /// The proof that the status that decided them is stored.
+    pub fence: &'a Fence,
+    /// What must hold throughout.
+    pub lease: &'a LeaseGuard,
+    /// Where long actions run.
+    pub long: &'a LongActions,
+    /// The round's time.
+    pub now: u64,
+}
+
+/// What became of a plan's actions.
+#[derive(Debug, Default)]
+pub struct Acted {
+    /// How those ended that did, in the order of the plan.
+    pub outcomes: Vec<Outcome>,
+    /// How many long ones were started.
+    pub started: usize,
+}
+
+impl Acted {
+    /// Whether anything was done or tried.
+    pub fn any(&self) -> bool {
+        self.started > 0 || !self.outcomes.is_empty()
+    }
 }
 
 impl From<NotATarget> for Undone {
@@ -92,63 +132,85 @@ impl Actions {
         }
     }
 
-    /// Runs `steps` for `owner`, whose status was stored under `fence`, while `lease` holds.
+    /// Runs `steps` on an errand.
     ///
-    /// Every action has an outcome, in the order of the plan.
-    pub async fn run(
-        &self,
-        owner: &Object,
-        steps: &[ActionStep],
-        fence: &Fence,
-        lease: &LeaseGuard,
-    ) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
+    /// Every action has an outcome but long ones, which are started unless they run already.
+    pub async fn run(self: &Arc<Self>, errand: &Errand<'_>, steps: &[ActionStep]) -> Acted {
+        let mut acted = Acted::default();
         let mut stopped: Option<String> = None;
         for step in steps {
-            let ended = match &stopped {
-                Some(why) => step
-                    .actions
-                    .iter()
-                    .map(|action| not_run(action, why))
-                    .collect(),
-                None => self.step(owner, step, fence, lease).await,
+            let of_step = match &stopped {
+                Some(why) => Acted {
+                    outcomes: step.actions.iter().map(|it| not_run(it, why)).collect(),
+                    started: 0,
+                },
+                None => self.step(errand, step).await,
             };
-            let failed = ended
-                .iter()
-                .find(|outcome| !matches!(outcome.ended, Ended::Done(_)));
+            let mut outcomes = of_step.outcomes.iter();
+            let failed = outcomes.find(|outcome| !matches!(outcome.ended, Ended::Done(_)));
             if let (Some(failed), IfFailed::Stop) = (failed, step.if_failed) {
                 stopped.get_or_insert_with(|| {
                     format!("the action {} before it was not done", failed.id)
                 });
             }
-            outcomes.extend(ended);
+            acted.outcomes.extend(of_step.outcomes);
+            acted.started += of_step.started;
         }
-        outcomes
+        acted
     }
 
-    async fn step(
-        &self,
-        owner: &Object,
-        step: &ActionStep,
-        fence: &Fence,
-        lease: &LeaseGuard,
-    ) -> Vec<Outcome> {
-        join_all(
-            step.actions
-                .iter()
-                .map(|action| self.action(owner, action, fence, lease)),
-        )
-        .await
+    async fn step(self: &Arc<Self>, errand: &Errand<'_>, step: &ActionStep) -> Acted {
+        let mut started = 0;
+        let mut short = Vec::new();
+        for action in &step.actions {
+            match &action.long {
+                Some(long) => started += usize::from(self.start(errand, action, long)),
+                None => short.push(self.action(errand, action)),
+            }
+        }
+        let outcomes = join_all(short).await;
+        Acted { outcomes, started }
     }
 
-    /// One action within its time. The lease is looked at last, right before anything is sent.
-    async fn action(
+    /// Starts a long action; says whether it did.
+    fn start(self: &Arc<Self>, errand: &Errand<'_>, action: &Action, long: &Long) -> bool {
+        let (actions, owner, lease) = (self.clone(), errand.owner.clone(), errand.lease.clone());
+        let (id, sent) = (action.id.clone(), action.clone());
+        let deadline = Duration::from_millis(long.deadline);
+        let work = async move { actions.long(&owner, &sent, deadline, &lease).await };
+        let started = errand.long.start(errand.owner, &long.key, errand.now, work);
+        if started {
+            tracing::info!(target: "windlass::audit", owner = %errand.owner.key, id, key = long.key, "long action started");
+        }
+        started
+    }
+
+    /// A long action, from its start to its end or the lease's.
+    async fn long(
         &self,
         owner: &Object,
         action: &Action,
-        _fence: &Fence,
+        deadline: Duration,
         lease: &LeaseGuard,
     ) -> Outcome {
+        let now = Instant::now();
+        let deadlines = Deadlines {
+            ready: now + Duration::from_millis(action.timeout).min(LONGEST),
+            done: now + deadline,
+        };
+        let ended = match &action.effect {
+            Effect::Sql(sql) => tokio::select! {
+                ended = self.sql(owner, sql, deadlines, lease) => ended,
+                () = over(lease) => Err(Undone::GivenUp),
+            },
+            _ => Err(Undone::NotSent("only SQL actions may be long".into())),
+        };
+        self.outcome(owner, action, ended)
+    }
+
+    /// One action within its time. The lease is looked at last, right before anything is sent.
+    async fn action(&self, errand: &Errand<'_>, action: &Action) -> Outcome {
+        let Errand { owner, lease, .. } = errand;
         let Some(left) = lease.remaining() else {
             return not_run(action, "this host holds the lease no more");
         };
@@ -156,11 +218,16 @@ impl Actions {
         let effect = self.effect(owner, &action.effect, Instant::now() + within, lease);
         // The effects keep to the deadline themselves and know what was sent; this is the last resort.
         let done = tokio::time::timeout(within + Duration::from_millis(100), effect).await;
-        let ended = match done {
-            Ok(Ok(reply)) => Ended::Done(reply.to_string()),
-            Ok(Err(Undone::NotSent(why))) => Ended::NotRun(why),
-            Ok(Err(Undone::Refused(why))) => Ended::Failed(why),
-            Ok(Err(Undone::NoAnswer(_))) | Err(_) => Ended::Unknown,
+        self.outcome(owner, action, done.unwrap_or(Err(Undone::GivenUp)))
+    }
+
+    /// How an action ended, for the plugin and for the audit log.
+    fn outcome(&self, owner: &Object, action: &Action, ended: Result<Value, Undone>) -> Outcome {
+        let ended = match ended {
+            Ok(reply) => Ended::Done(reply.to_string()),
+            Err(Undone::NotSent(why)) => Ended::NotRun(why),
+            Err(Undone::Refused(why)) => Ended::Failed(why),
+            Err(Undone::NoAnswer(_) | Undone::GivenUp) => Ended::Unknown,
         };
         let ended = self.masked(owner, ended);
         audit(owner, action, &ended);
@@ -176,9 +243,16 @@ impl Actions {
         effect: &Effect,
         deadline: Instant,
         lease: &LeaseGuard,
-    ) -> Result<serde_json::Value, Undone> {
+    ) -> Result<Value, Undone> {
         match effect {
             Effect::Redis(action) => self.redis(owner, action, deadline, lease).await,
+            Effect::Sql(action) => {
+                let deadlines = Deadlines {
+                    ready: deadline,
+                    done: deadline,
+                };
+                self.sql(owner, action, deadlines, lease).await
+            }
             Effect::Http(action) => self.http(owner, action, deadline).await,
             Effect::Patch(action) => self.patch(action).await,
             Effect::Delete(action) => self.delete(action).await,
@@ -191,7 +265,7 @@ impl Actions {
         owner: &Object,
         action: &HttpAction,
         deadline: Instant,
-    ) -> Result<serde_json::Value, Undone> {
+    ) -> Result<Value, Undone> {
         let target = self.targets.verify(owner, &action.target)?;
         let call = HttpCall {
             at: target.at,
@@ -206,7 +280,7 @@ impl Actions {
         };
         let within = deadline.saturating_duration_since(Instant::now());
         match self.databases.http(call, within).await {
-            Ok(reply) if reply.status < 400 => Ok(serde_json::Value::Null),
+            Ok(reply) if reply.status < 400 => Ok(Value::Null),
             Ok(reply) => Err(Undone::Refused(format!(
                 "status {}: {}",
                 reply.status, reply.body
@@ -229,6 +303,15 @@ impl Actions {
     }
 }
 
+/// Waits until the lease is over, by the guard's own clock: whoever renews it may have died.
+async fn over(lease: &LeaseGuard) {
+    // One that is not shared lasts longer than a timer can.
+    const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+    while let Some(left) = lease.remaining() {
+        tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
+    }
+}
+
 fn not_run(action: &Action, why: &str) -> Outcome {
     Outcome {
         id: action.id.clone(),
@@ -241,6 +324,7 @@ fn not_run(action: &Action, why: &str) -> Outcome {
 fn audit(owner: &Object, action: &Action, ended: &Ended) {
     let (effect, on) = match &action.effect {
         Effect::Redis(redis) => ("redis", redis.target.pod.as_str()),
+        Effect::Sql(sql) => ("sql", sql.target.pod.as_str()),
         Effect::Http(http) => ("http", http.target.pod.as_str()),
         Effect::Patch(patch) => ("patch", patch.object.name.as_str()),
         Effect::Delete(delete) => ("delete", delete.object.name.as_str()),

@@ -1,8 +1,8 @@
 //! Questions, answers and actions in a line each.
 
 use crate::plugin::bindings::{
-    Action, Answer, Argument, Effect, Ended, HttpTarget, Namespaces, ObjectQuery, Outcome,
-    Question, RedisAction,
+    Action, Answer, Argument, Effect, Ended, HttpTarget, Namespaces, ObjectQuery, Outcome, Part,
+    Question, RedisAction, SqlAction,
 };
 
 /// Replies and texts are cut to this many bytes.
@@ -33,6 +33,12 @@ pub fn describe_question(question: &Question) -> String {
                 commands.join("; ")
             )
         }
+        Question::Sql(query) => format!(
+            "sql {}:{} {}",
+            query.target.pod,
+            query.target.port,
+            query.statements.join("; ")
+        ),
         Question::Http(query) => {
             let target = match &query.target {
                 HttpTarget::Pod(pod) => format!("{}:{}", pod.pod, pod.port),
@@ -74,6 +80,7 @@ pub fn describe_answer(answer: &Answer) -> String {
 pub fn describe_action(action: &Action) -> String {
     let what = match &action.effect {
         Effect::Redis(redis) => describe_redis(redis),
+        Effect::Sql(sql) => describe_sql(sql),
         Effect::Http(http) => {
             format!(
                 "http {}:{} {:?} {}",
@@ -91,7 +98,28 @@ pub fn describe_action(action: &Action) -> String {
         Effect::Delete(delete) => format!("delete {} {}", delete.object.kind, delete.object.name),
         Effect::Evict(evict) => format!("evict {}", evict.pod),
     };
-    format!("{}: {what}", action.id)
+    match &action.long {
+        None => format!("{}: {what}", action.id),
+        Some(long) => format!("{}: long {}: {what}", action.id, long.key),
+    }
+}
+
+fn describe_sql(action: &SqlAction) -> String {
+    let part = |part: &Part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Secret(_) => "(secret)".into(),
+    };
+    let statements: Vec<String> = action
+        .statements
+        .iter()
+        .map(|parts| parts.iter().map(part).collect())
+        .collect();
+    format!(
+        "sql {}:{} {}",
+        action.target.pod,
+        action.target.port,
+        statements.join("; ")
+    )
 }
 
 fn describe_redis(action: &RedisAction) -> String {
@@ -131,7 +159,7 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::bindings::{Part, PodPort, SecretKey};
+    use crate::plugin::bindings::{Login, Long, PodPort, SecretKey};
 
     #[test]
     fn an_argument_that_holds_a_secret_is_left_out() {
@@ -157,10 +185,53 @@ mod tests {
             id: "auth".into(),
             effect,
             timeout: 1,
+            long: None,
         };
         assert_eq!(
             describe_action(&action),
             "auth: redis a-0:6379 AUTH (secret)"
+        );
+    }
+
+    #[test]
+    fn a_statement_shows_where_its_secret_stands_and_a_long_action_its_key() {
+        let secret = SecretKey {
+            namespace: "default".into(),
+            name: "auth".into(),
+            key: "donor".into(),
+        };
+        let effect = Effect::Sql(SqlAction {
+            target: PodPort {
+                pod: "a-0".into(),
+                uid: "u".into(),
+                port: 3306,
+            },
+            login: Login {
+                user: "operator".into(),
+                passwords: Vec::new(),
+            },
+            statements: vec![
+                vec![Part::Text("STOP REPLICA".into())],
+                vec![
+                    Part::Text("CLONE INSTANCE FROM 'd'@'h':3306 IDENTIFIED BY ".into()),
+                    Part::Secret(secret),
+                ],
+            ],
+            guard: None,
+        });
+        let action = Action {
+            id: "rebuild".into(),
+            effect,
+            timeout: 1,
+            long: Some(Long {
+                key: "clone".into(),
+                deadline: 1,
+            }),
+        };
+        assert_eq!(
+            describe_action(&action),
+            "rebuild: long clone: sql a-0:3306 STOP REPLICA; \
+             CLONE INSTANCE FROM 'd'@'h':3306 IDENTIFIED BY (secret)"
         );
     }
 }

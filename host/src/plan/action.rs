@@ -40,6 +40,7 @@ impl Checks<'_> {
             ));
         }
         let mut ids = BTreeSet::new();
+        let mut keys = BTreeSet::new();
         for action in actions() {
             if !ids.insert(&action.id) {
                 return Err(Refused::form(
@@ -48,6 +49,14 @@ impl Checks<'_> {
                 ));
             }
             self.action(action)?;
+            if let Some(long) = &action.long {
+                Self::long(
+                    &format!("action {}", action.id),
+                    &action.effect,
+                    long,
+                    &mut keys,
+                )?;
+            }
         }
         Ok(())
     }
@@ -57,6 +66,7 @@ impl Checks<'_> {
             id,
             effect,
             timeout,
+            long: _,
         } = action;
         if id.is_empty() || id.len() > LONGEST_ID {
             return Err(Refused::form(
@@ -73,6 +83,7 @@ impl Checks<'_> {
         }
         match effect {
             Effect::Redis(redis) => self.redis(&what, redis),
+            Effect::Sql(sql) => self.sql(&what, sql),
             Effect::Http(http) => self.http(&what, http),
             Effect::Patch(patch) => self.patch(&what, patch),
             Effect::Delete(delete) => self.delete(&what, delete),
@@ -129,7 +140,7 @@ impl Checks<'_> {
         Ok(())
     }
 
-    fn parts(&self, what: &str, parts: &[Part]) -> Result<(), Refused> {
+    pub(super) fn parts(&self, what: &str, parts: &[Part]) -> Result<(), Refused> {
         let secrets = parts.iter().filter_map(|part| match part {
             Part::Secret(key) => Some(key),
             Part::Text(_) => None,
@@ -203,7 +214,7 @@ impl Checks<'_> {
         self.uid(what, uid)
     }
 
-    fn login(&self, what: &str, login: Option<&Login>) -> Result<(), Refused> {
+    pub(super) fn login(&self, what: &str, login: Option<&Login>) -> Result<(), Refused> {
         let passwords = login.into_iter().flat_map(|login| &login.passwords);
         passwords
             .into_iter()

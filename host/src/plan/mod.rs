@@ -17,6 +17,7 @@ mod child;
 mod refused;
 mod report;
 mod slot;
+mod sql;
 #[cfg(test)]
 mod tests;
 

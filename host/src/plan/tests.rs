@@ -95,6 +95,7 @@ fn refused_effect(effect: Effect) -> String {
         id: "one".into(),
         effect,
         timeout: 1000,
+        long: None,
     }))
 }
 
@@ -366,6 +367,7 @@ fn secrets_stand_only_where_redis_takes_a_password() {
             id: "one".into(),
             effect: redis(command),
             timeout: 1,
+            long: None,
         });
         assert!(check(plan, Call::Reconcile, &owner(), &grants()).is_ok());
     }
@@ -461,12 +463,14 @@ fn an_action_that_breaks_a_rule_refuses_the_plan_and_says_which() {
         id: "one".into(),
         effect: ping(),
         timeout: 30_001,
+        long: None,
     });
     assert!(refused(slow).contains("30001 ms"));
     let mut twice = with_action(Action {
         id: "one".into(),
         effect: ping(),
         timeout: 1,
+        long: None,
     });
     twice.actions.extend(twice.actions.clone());
     assert!(refused(twice).contains("another action has this id"));

@@ -20,15 +20,16 @@ pub(super) mod generated {
 use generated::exports::windlass::plugin::operator;
 use generated::windlass::plugin as package;
 
-pub use operator::{Deletion, Failure, Request, Step};
+pub use operator::{Deletion, Failure, Request, Running, Step};
 pub use package::facts::{
     Answer, Detail, Fact, HttpMethod, HttpQuery, HttpTarget, Namespaces, ObjectQuery, Question,
-    RedisQuery, Reply, Requirement, Unreachable,
+    RedisQuery, Reply, Requirement, SqlQuery, Unreachable,
 };
 pub use package::log::Level;
 pub use package::plans::{
     Action, ActionStep, Argument, Child, DeleteAction, Effect, Ended, Event, EvictAction,
-    HttpAction, HttpActionMethod, IfFailed, Measurement, Metric, Outcome, Part, PatchAction, Plan,
-    RedisAction, RedisGuard, Refusal, Severity, WhenDropped, WhenImmutable, Write,
+    HttpAction, HttpActionMethod, IfFailed, Long, Measurement, Metric, Outcome, Part, PatchAction,
+    Plan, RedisAction, RedisGuard, Refusal, Severity, SqlAction, SqlGuard, WhenDropped,
+    WhenImmutable, Write,
 };
 pub use package::types::{Duration, Json, Login, ObjectRef, PodPort, SecretKey, Timestamp};

@@ -74,6 +74,8 @@ pub struct Read {
 pub struct Ports {
     /// Redis.
     pub redis: BTreeSet<u16>,
+    /// MySQL.
+    pub sql: BTreeSet<u16>,
     /// HTTP.
     pub http: BTreeSet<u16>,
 }
@@ -84,6 +86,8 @@ pub struct Ports {
 pub struct Actions {
     /// Ports of Pods that it sends Redis commands to.
     pub redis: BTreeSet<u16>,
+    /// Ports of Pods that it sends SQL statements to.
+    pub sql: BTreeSet<u16>,
     /// Ports of Pods that it sends HTTP requests to.
     pub http: BTreeSet<u16>,
     /// Kinds that it patches.
@@ -203,6 +207,7 @@ impl Description {
         } = self;
         let Actions {
             redis,
+            sql,
             http,
             patch,
             delete,
@@ -219,8 +224,10 @@ impl Description {
             .map(Grant::Own)
             .chain(reads.iter().map(|read| Grant::Read(read.kind.clone())))
             .chain(on(&queries.redis, Grant::Query, Protocol::Redis))
+            .chain(on(&queries.sql, Grant::Query, Protocol::Sql))
             .chain(on(&queries.http, Grant::Query, Protocol::Http))
             .chain(on(redis, Grant::Act, Protocol::Redis))
+            .chain(on(sql, Grant::Act, Protocol::Sql))
             .chain(on(http, Grant::Act, Protocol::Http))
             .chain(patch.iter().cloned().map(Grant::Patch))
             .chain(delete.iter().cloned().map(Grant::Delete))
@@ -350,8 +357,8 @@ spec:
             "crds": [CRD],
             "owns": ["apps/v1/StatefulSet"],
             "reads": [{"kind": "v1/Pod", "selector": "a=b"}],
-            "queries": {"redis": [6379], "http": []},
-            "actions": {"redis": [6379], "http": [], "patch": ["v1/Pod"], "delete": [], "evict": true},
+            "queries": {"redis": [6379], "sql": [3306], "http": []},
+            "actions": {"redis": [6379], "sql": [3306], "http": [], "patch": ["v1/Pod"], "delete": [], "evict": true},
             "externalHosts": ["s3.example.com:443"],
             "resync": 600_000,
             "configSchema": {},
@@ -374,7 +381,9 @@ spec:
                 "own:apps/v1/StatefulSet",
                 "read:v1/Pod",
                 "query:redis:6379",
+                "query:sql:3306",
                 "act:redis:6379",
+                "act:sql:3306",
                 "act:patch:v1/Pod",
                 "act:evict",
                 "host:s3.example.com:443",
@@ -444,8 +453,8 @@ spec:
             ),
             (
                 "an unknown field",
-                with("/queries", json!({"sql": [1]})),
-                "sql",
+                with("/queries", json!({"ldap": [1]})),
+                "ldap",
             ),
             ("a resync too short", with("/resync", json!(1)), "resync"),
             (

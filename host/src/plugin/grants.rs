@@ -40,6 +40,8 @@ pub enum Grant {
 pub enum Protocol {
     /// The Redis protocol.
     Redis,
+    /// The MySQL protocol.
+    Sql,
     /// HTTP.
     Http,
 }
@@ -66,6 +68,7 @@ impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Redis => "redis",
+            Self::Sql => "sql",
             Self::Http => "http",
         })
     }
@@ -132,8 +135,9 @@ fn forms() -> String {
 fn protocol_port(text: &str) -> Result<(Protocol, u16), String> {
     let (protocol, port) = match text.split_once(':') {
         Some(("redis", port)) => (Protocol::Redis, port),
+        Some(("sql", port)) => (Protocol::Sql, port),
         Some(("http", port)) => (Protocol::Http, port),
-        _ => return Err("write redis:PORT or http:PORT after the verb".into()),
+        _ => return Err("write redis:PORT, sql:PORT or http:PORT after the verb".into()),
     };
     Ok((protocol, parse_port(port)?))
 }
@@ -268,7 +272,9 @@ mod tests {
             "own:v1/Service",
             "read:v1/Pod",
             "query:redis:6379",
+            "query:sql:3306",
             "query:http:9090",
+            "act:sql:3306",
             "act:redis:6379",
             "act:http:9090",
             "act:patch:v1/Pod",
@@ -290,11 +296,11 @@ mod tests {
             ("", "begins with"),
             ("everything", "begins with"),
             ("own:Pod", "VERSION/KIND"),
-            ("query:sql:3306", "redis:PORT or http:PORT"),
+            ("query:ldap:389", "redis:PORT, sql:PORT or http:PORT"),
             ("query:redis:0", "1 to 65535"),
             ("query:redis:06379", "1 to 65535"),
             ("query:redis:70000", "1 to 65535"),
-            ("act:evict:v1/Pod", "redis:PORT or http:PORT"),
+            ("act:evict:v1/Pod", "redis:PORT, sql:PORT or http:PORT"),
             ("slots-from:", "NAMESPACE"),
             ("slots-from:*", "NAMESPACE"),
             ("host:*.example.com:443", "DNS name"),

@@ -52,6 +52,7 @@ fn parts(request: &Request) -> impl Iterator<Item = (usize, Part<'_>)> {
         children,
         facts,
         outcomes,
+        running,
         available,
         now: _,
         config,
@@ -63,7 +64,12 @@ fn parts(request: &Request) -> impl Iterator<Item = (usize, Part<'_>)> {
         (object.len(), Part::Object),
         (total(children), Part::Children),
         (outcomes.iter().map(outcome).sum(), Part::Outcomes),
-        (total(available) + config.len(), Part::Rest),
+        (
+            total(available)
+                + config.len()
+                + running.iter().map(|long| long.key.len()).sum::<usize>(),
+            Part::Rest,
+        ),
     ];
     fixed
         .into_iter()
@@ -101,6 +107,7 @@ mod tests {
             children: vec!["{}".into()],
             facts: vec![fact("pods", 10), fact("secrets", 50)],
             outcomes: Vec::new(),
+            running: Vec::new(),
             available: Vec::new(),
             now: 0,
             config: "{}".into(),

@@ -7,9 +7,11 @@
 //! the read-only rule (grants are checked by the round before it asks).
 
 mod http;
+mod kept;
 mod read_only;
 mod redis;
 mod since;
+mod sql;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,11 +24,14 @@ pub use self::http::{HttpCall, HttpReply, Method};
 pub use self::read_only::{NotReadOnly, check_read_only};
 pub use self::redis::{RedisSession, RedisWire};
 pub use self::since::Silence;
+pub use self::sql::{
+    NotAQuery, SqlPart, SqlReplies, SqlSession, SqlWire, check_parts, check_statements, literal,
+};
 
 use crate::clock::SharedClock;
 use crate::object::Object;
 use crate::plugin::bindings::{
-    Answer, HttpMethod, HttpQuery, HttpTarget, Login, RedisQuery, Reply, Unreachable,
+    Answer, HttpMethod, HttpQuery, HttpTarget, Login, RedisQuery, Reply, SqlQuery, Unreachable,
 };
 use crate::secrets::{SecretError, SecretValue, Secrets};
 use crate::target::{Targets, Verified};
@@ -116,6 +121,23 @@ pub trait Databases: Send + Sync + 'static {
         within: Duration,
     ) -> Result<Box<dyn RedisSession>, Unanswered>;
 
+    /// Asks a MySQL server, on a read-only session.
+    async fn sql(
+        &self,
+        at: SocketAddr,
+        login: &Credentials,
+        statements: &[String],
+        within: Duration,
+    ) -> Result<SqlReplies, Unanswered>;
+
+    /// Opens a session of its own with a MySQL server, for an action.
+    async fn sql_session(
+        &self,
+        at: SocketAddr,
+        login: &Credentials,
+        within: Duration,
+    ) -> Result<Box<dyn SqlSession>, Unanswered>;
+
     /// Sends one HTTP request. Redirects are not followed.
     async fn http(&self, call: HttpCall, within: Duration) -> Result<HttpReply, Unanswered>;
 }
@@ -124,6 +146,7 @@ pub trait Databases: Send + Sync + 'static {
 #[derive(Default)]
 pub struct Network {
     redis: RedisWire,
+    sql: SqlWire,
     http: http::HttpWire,
 }
 
@@ -146,6 +169,25 @@ impl Databases for Network {
         within: Duration,
     ) -> Result<Box<dyn RedisSession>, Unanswered> {
         self.redis.session(at, login, within).await
+    }
+
+    async fn sql(
+        &self,
+        at: SocketAddr,
+        login: &Credentials,
+        statements: &[String],
+        within: Duration,
+    ) -> Result<SqlReplies, Unanswered> {
+        self.sql.ask(at, login, statements, within).await
+    }
+
+    async fn sql_session(
+        &self,
+        at: SocketAddr,
+        login: &Credentials,
+        within: Duration,
+    ) -> Result<Box<dyn SqlSession>, Unanswered> {
+        self.sql.session(at, login, within).await
     }
 
     async fn http(&self, call: HttpCall, within: Duration) -> Result<HttpReply, Unanswered> {
@@ -201,16 +243,31 @@ impl Queries {
             .databases
             .redis(target.at, login.as_ref(), &query.commands, within)
             .await;
-        self.told(
-            owner,
-            &target,
-            asked.map(|replies| {
-                (
-                    serde_json::Value::Array(replies.replies).to_string(),
-                    replies.password,
-                )
-            }),
-        )
+        let asked = asked.map(|replies| (array(replies.replies), replies.password));
+        self.told(owner, &target, asked)
+    }
+
+    /// Asks a MySQL server for `owner`.
+    pub async fn sql(&self, owner: &Object, query: &SqlQuery) -> Answer {
+        if let Err(refused) = check_statements(&query.statements) {
+            return Answer::Refused(refused.to_string());
+        }
+        let target = match self.targets.verify(owner, &query.target) {
+            Ok(target) => target,
+            Err(error) => return self.unreachable(&query.target.uid, error.to_string()),
+        };
+        let login = match self.filled(&query.login).await {
+            Ok(login) => login,
+            Err(error) => return self.unreachable(&target.uid, error.to_string()),
+        };
+        let within = Duration::from_millis(query.timeout).min(LONGEST);
+        let _turn = self.at_once.acquire().await;
+        let asked = self
+            .databases
+            .sql(target.at, &login, &query.statements, within)
+            .await;
+        let asked = asked.map(|replies| (array(replies.replies), replies.password));
+        self.told(owner, &target, asked)
     }
 
     /// Asks an HTTP server for `owner`.
@@ -241,20 +298,30 @@ impl Queries {
     /// The values for a login; None for None.
     ///
     /// # Errors
-    /// When none of its Secrets can be read.
+    /// When one of its Secrets cannot be read.
     pub async fn credentials(
         &self,
         login: Option<&Login>,
     ) -> Result<Option<Credentials>, SecretError> {
-        let Some(login) = login else { return Ok(None) };
+        match login {
+            Some(login) => self.filled(login).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The values for a login.
+    ///
+    /// # Errors
+    /// When one of its Secrets cannot be read.
+    pub async fn filled(&self, login: &Login) -> Result<Credentials, SecretError> {
         let mut passwords = Vec::with_capacity(login.passwords.len());
         for key in &login.passwords {
             passwords.push(self.secrets.value(key).await?);
         }
-        Ok(Some(Credentials {
+        Ok(Credentials {
             user: login.user.clone(),
             passwords,
-        }))
+        })
     }
 
     fn told(
@@ -285,4 +352,8 @@ impl Queries {
     pub fn forget(&self, uid: &str) {
         self.silence.heard(uid);
     }
+}
+
+fn array(replies: Vec<serde_json::Value>) -> String {
+    serde_json::Value::Array(replies).to_string()
 }

@@ -1,8 +1,6 @@
 //! Redis over the network, by the `redis` crate.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,13 +10,10 @@ use redis::{
     RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, Value,
 };
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
+use super::kept::{Kept, Place};
 use super::{Credentials, LARGEST_REPLY, RedisReplies, Unanswered};
 use crate::secrets::SecretValue;
-
-/// Connections beyond this many are closed, those unused for longest first: a few for each Pod of a large fleet.
-const KEPT: usize = 4096;
 
 /// A connection that belongs to one action.
 #[async_trait]
@@ -30,22 +25,7 @@ pub trait RedisSession: Send {
 /// Connections to Redis servers, kept for the next round.
 #[derive(Default)]
 pub struct RedisWire {
-    kept: Mutex<Kept>,
-}
-
-#[derive(Default)]
-struct Kept {
-    connections: HashMap<Place, (u64, Connected)>,
-    uses: u64,
-}
-
-/// What one connection is good for.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Place {
-    at: SocketAddr,
-    user: Option<String>,
-    /// A digest, so that a rotated password gets a new connection.
-    passwords: [u8; 32],
+    kept: Kept<Connected>,
 }
 
 #[derive(Clone)]
@@ -70,7 +50,7 @@ impl RedisWire {
         let asked = tokio::time::timeout(within, self.ask_kept(&place, login, commands)).await;
         let answer = asked.unwrap_or(Err(Unanswered::TimedOut { at, after: within }));
         if answer.is_err() {
-            self.kept().connections.remove(&place);
+            self.kept.take(&place);
         }
         answer
     }
@@ -100,55 +80,15 @@ impl RedisWire {
         login: Option<&Credentials>,
         commands: &[Vec<String>],
     ) -> Result<RedisReplies, Unanswered> {
-        let known = self.known(place);
+        let known = self.kept.shared(place);
         if let Some(connected) = known
             && let Ok(replies) = pipelined(place.at, connected, commands).await
         {
             return Ok(replies);
         }
         let connected = connect(place.at, login).await?;
-        self.keep(place.clone(), connected.clone());
+        self.kept.keep(place.clone(), connected.clone());
         pipelined(place.at, connected, commands).await
-    }
-
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn known(&self, place: &Place) -> Option<Connected> {
-        let mut kept = self.kept();
-        kept.uses += 1;
-        let now = kept.uses;
-        let (used, connected) = kept.connections.get_mut(place)?;
-        *used = now;
-        Some(connected.clone())
-    }
-
-    fn keep(&self, place: Place, connected: Connected) {
-        let mut kept = self.kept();
-        let now = kept.uses;
-        kept.connections.insert(place, (now, connected));
-        if kept.connections.len() > KEPT {
-            let oldest = kept.connections.iter().min_by_key(|(_, (used, _))| *used);
-            if let Some(oldest) = oldest.map(|(place, _)| place.clone()) {
-                kept.connections.remove(&oldest);
-            }
-        }
-    }
-}
-
-impl Place {
-    fn new(at: SocketAddr, login: Option<&Credentials>) -> Self {
-        let mut digest = Sha256::new();
-        for password in login.iter().flat_map(|login| &login.passwords) {
-            digest.update(password.expose().len().to_be_bytes());
-            digest.update(password.expose());
-        }
-        Self {
-            at,
-            user: login.map(|login| login.user.clone()),
-            passwords: digest.finalize().into(),
-        }
     }
 }
 

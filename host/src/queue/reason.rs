@@ -19,6 +19,8 @@ pub enum Reason {
     FollowUp,
     /// Its last round ran actions; this one is told how they ended.
     ActionsEnded,
+    /// A long action of this key ended; this round is told how.
+    LongActionEnded(String),
     /// Its plan asked to look again.
     RequeueAfter,
     /// Somebody else changed it while its last round ran.
@@ -36,7 +38,8 @@ pub enum Reason {
 /// The order in which entries that are due become rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// A person is waiting: deletion, a changed spec.
+    /// A person is waiting, or a server that was taken out of service: deletion, a changed spec, a long action
+    /// that ended.
     Asked,
     /// The world moved.
     Observed,
@@ -48,7 +51,7 @@ impl Reason {
     /// How urgent it is.
     pub fn priority(&self) -> Priority {
         match self {
-            Self::Deletion | Self::Changed => Priority::Asked,
+            Self::Deletion | Self::Changed | Self::LongActionEnded(_) => Priority::Asked,
             Self::Observed(_)
             | Self::FollowUp
             | Self::ActionsEnded
@@ -76,6 +79,7 @@ impl fmt::Display for Reason {
             Self::Observed(what) => write!(f, "{what} changed"),
             Self::FollowUp => f.write_str("the last round changed something"),
             Self::ActionsEnded => f.write_str("actions ended"),
+            Self::LongActionEnded(key) => write!(f, "the long action {key} ended"),
             Self::RequeueAfter => f.write_str("the plan asked to look again"),
             Self::Conflict => f.write_str("somebody else wrote it during the last round"),
             Self::Retry(why) => write!(f, "again after a failure: {why}"),

@@ -111,6 +111,7 @@ impl Reconciler {
             Reason::Observed(_)
             | Reason::FollowUp
             | Reason::ActionsEnded
+            | Reason::LongActionEnded(_)
             | Reason::RequeueAfter
             | Reason::Conflict
             | Reason::Retry(_) => false,
@@ -131,6 +132,7 @@ impl Reconciler {
     fn has_target(&self, owner: &Object, requirement: &Requirement) -> bool {
         match &requirement.question {
             Question::Redis(query) => self.is_there(owner, &query.target),
+            Question::Sql(query) => self.is_there(owner, &query.target),
             Question::Http(query) => match &query.target {
                 HttpTarget::Pod(pod) => self.is_there(owner, pod),
                 HttpTarget::External(_) => true,
@@ -163,6 +165,7 @@ impl Reconciler {
                 .collect(),
             facts: Vec::new(),
             outcomes: round.memory.outcomes.clone(),
+            running: self.long.running(&round.object.uid),
             available: self.spec.grants.names(|grant| self.gatherer.serves(grant)),
             now: round.now,
             config: self.config.clone(),

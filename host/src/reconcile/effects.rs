@@ -6,6 +6,7 @@ use super::Reconciler;
 use super::deletion;
 use super::failure::Failed;
 use super::round::{Done, Round};
+use crate::actions::{Acted, Errand};
 use crate::apply::{Applied, ChildEnded, Gathered, Pruned, Seen};
 use crate::events;
 use crate::explain::{Planned, describe_action, describe_outcome};
@@ -43,14 +44,15 @@ impl Reconciler {
             .prune(round, plan, &applied, gathered, stored.fence())
             .await;
         let acted = self.act(round, plan, stored.fence()).await;
-        let changed = !round.record.changed.is_empty() || acted;
+        self.note_outcomes(round, acted.outcomes.clone());
+        let changed = !round.record.changed.is_empty() || acted.any();
         if changed {
             let events = events::of(&round.object, plan, &applied, &pruned);
             self.rooms.recorder.publish(&round.object, &events).await;
         }
         Ok(Done {
             changed,
-            acted,
+            acted: !acted.outcomes.is_empty(),
             undecided: pruned.undecided(),
             trouble: trouble(&applied, &pruned),
             requeue_after: plan.requeue_after(),
@@ -134,23 +136,27 @@ impl Reconciler {
         pruned
     }
 
-    /// Runs the plan's actions; says whether there were any.
-    async fn act(&self, round: &mut Round<'_>, plan: &Checked, fence: Option<&Fence>) -> bool {
+    async fn act(&self, round: &Round<'_>, plan: &Checked, fence: Option<&Fence>) -> Acted {
         let Some(fence) = fence.filter(|_| !plan.actions().is_empty()) else {
-            return false;
+            return Acted::default();
         };
-        let lease = &self.rooms.lease;
-        let outcomes = self
-            .rooms
-            .actions
-            .run(&round.object, plan.actions(), fence, lease)
-            .await;
+        let errand = Errand {
+            owner: &round.object,
+            fence,
+            lease: &self.rooms.lease,
+            long: &self.long,
+            now: round.now,
+        };
+        self.rooms.actions.run(&errand, plan.actions()).await
+    }
+
+    /// Counts outcomes, and remembers them for the rounds to be told.
+    pub(super) fn note_outcomes(&self, round: &mut Round<'_>, outcomes: Vec<Outcome>) {
         for outcome in &outcomes {
             self.measure_action(outcome);
             round.record.outcomes.push(describe_outcome(outcome));
         }
         round.memory.outcomes.extend(outcomes);
-        true
     }
 
     fn measure_action(&self, outcome: &Outcome) {

@@ -268,6 +268,7 @@ impl Gatherer {
     async fn query(&self, owner: &Object, question: &Question) -> Answer {
         match question {
             Question::Redis(query) => self.queries.redis(owner, query).await,
+            Question::Sql(query) => self.queries.sql(owner, query).await,
             Question::Http(query) => self.queries.http(owner, query).await,
             Question::Object(_) | Question::Objects(_) => {
                 unreachable!("objects are no queries: Understood::read tells them apart")

@@ -25,6 +25,7 @@ use tracing::Instrument;
 pub use deletion::{FINALIZER, LET_GO};
 pub use rooms::Rooms;
 
+use crate::actions::LongActions;
 use crate::explain;
 use crate::metrics::{Ending, OfPlugin};
 use crate::object::{Kind, Object, ObjectKey};
@@ -33,7 +34,7 @@ use crate::plugin::bindings::Step;
 use crate::plugin::configuration::PluginSpec;
 use crate::plugin::faults::{Admission, Faults};
 use crate::plugin::{CallError, Grant, Operator};
-use crate::queue::{Next, ReconcileRequest};
+use crate::queue::{Next, Queue, ReconcileRequest};
 use contents::Contents;
 use deletion::Stage;
 use failure::Failed;
@@ -51,14 +52,15 @@ pub struct Reconciler {
     gatherer: Gatherer,
     faults: Mutex<Faults>,
     memories: Memories,
+    long: LongActions,
     /// Begins the names of this host's rounds.
     prefix: String,
     rounds: AtomicU64,
 }
 
 impl Reconciler {
-    /// For `plugin` under `spec`.
-    pub fn new(plugin: Arc<dyn Operator>, spec: PluginSpec, rooms: Rooms) -> Self {
+    /// For `plugin` under `spec`; what ends between rounds asks `queue` for another.
+    pub fn new(plugin: Arc<dyn Operator>, spec: PluginSpec, rooms: Rooms, queue: Queue) -> Self {
         let own = |grant: &Grant| match grant {
             Grant::Own(kind) => Some(kind.clone()),
             _ => None,
@@ -81,6 +83,7 @@ impl Reconciler {
             owned: spec.grants.iter().filter_map(own).collect(),
             faults: Mutex::default(),
             memories: Memories::default(),
+            long: LongActions::new(queue),
             prefix: prefix.iter().map(|byte| format!("{byte:02x}")).collect(),
             rounds: AtomicU64::new(0),
             plugin,
@@ -157,14 +160,17 @@ impl Reconciler {
             ..explain::Round::default()
         };
         let memory = self.memories.borrow(&request.object, &object.uid);
-        Round {
+        let mut round = Round {
             request,
             object,
             memory,
             interests: Vec::new(),
             now,
             record,
-        }
+        };
+        let ended = self.long.ended(&round.object.uid);
+        self.note_outcomes(&mut round, ended);
+        round
     }
 
     fn check(
@@ -226,13 +232,15 @@ impl Reconciler {
         self.rooms.metrics.figures.forget(object);
         if let Some(uid) = self.memories.forget(object) {
             self.rooms.recorder.forget(&uid);
+            self.long.forget(&uid);
         }
         self.faults().cleared(object);
         Next::Never
     }
 
-    /// Forgets what was remembered of all objects: another host may have acted meanwhile.
+    /// Forgets what was remembered of all objects, and stops what runs for them: another host may act from now on.
     pub fn forget_all(&self) {
+        self.long.forget_all();
         self.memories.clear();
     }
 

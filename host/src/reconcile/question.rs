@@ -59,6 +59,7 @@ impl Understood {
                 Protocol::Redis,
                 query.target.port,
             ))),
+            Question::Sql(query) => Ok(Self::Query(Grant::Query(Protocol::Sql, query.target.port))),
             Question::Http(query) => http_grant(&query.target).map(Self::Query),
         }
     }
@@ -134,7 +135,7 @@ fn external_host(url: &str) -> Result<ExternalHost, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::bindings::{HttpMethod, HttpQuery, PodPort, RedisQuery};
+    use crate::plugin::bindings::{HttpMethod, HttpQuery, Login, PodPort, RedisQuery, SqlQuery};
 
     fn owner() -> ObjectKey {
         let kind = Kind::new("example.com/v1", "Thing");
@@ -182,6 +183,15 @@ mod tests {
             commands: vec![],
             timeout: 1,
         };
+        let sql = SqlQuery {
+            target: pod(3306),
+            login: Login {
+                user: "observer".into(),
+                passwords: vec![],
+            },
+            statements: vec![],
+            timeout: 1,
+        };
         for (question, expected) in [
             (pods(Namespaces::Same, "app=a"), "read:v1/Pod"),
             (
@@ -189,6 +199,7 @@ mod tests {
                 "read:v1/Pod read:v1/Namespace",
             ),
             (Question::Redis(redis), "query:redis:6379"),
+            (Question::Sql(sql), "query:sql:3306"),
             (http(HttpTarget::Pod(pod(9090))), "query:http:9090"),
             (
                 http(HttpTarget::External("https://S3.example.com".into())),

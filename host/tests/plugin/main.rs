@@ -403,6 +403,7 @@ fn asking(behaviour: &str) -> Request {
             answer: Answer::Object(None),
         }],
         outcomes: Vec::new(),
+        running: Vec::new(),
         available: Vec::new(),
         now: Duration::from_secs(1_700_000_000)
             .as_millis()

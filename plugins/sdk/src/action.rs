@@ -7,6 +7,7 @@ use kube::Resource;
 
 use crate::context::millis;
 use crate::slot::Argument;
+use crate::sql::SqlAction;
 use crate::wire::{
     self, DeleteAction, Effect, EvictAction, HttpAction, HttpActionMethod, IfFailed, Login,
     ObjectRef, PatchAction, PodPort, RedisGuard,
@@ -29,6 +30,11 @@ impl Action {
                 guard: None,
             },
         }
+    }
+
+    /// Statements on a MySQL server, to be added by [`SqlAction::statement`]. Five seconds unless told otherwise.
+    pub fn sql(id: impl Into<String>, target: PodPort) -> SqlAction {
+        SqlAction::new(id.into(), target)
     }
 
     /// A JSON merge patch on an object that is not a child; refused when the live object has another uid.
@@ -109,6 +115,7 @@ impl Action {
             id: id.into(),
             effect,
             timeout: 5000,
+            long: None,
         })
     }
 }
@@ -157,6 +164,18 @@ impl RedisAction {
 impl From<RedisAction> for Action {
     fn from(redis: RedisAction) -> Self {
         Self::effect(redis.id, Effect::Redis(redis.action)).timeout(redis.timeout)
+    }
+}
+
+impl From<SqlAction> for Action {
+    fn from(sql: SqlAction) -> Self {
+        Self(sql.wire())
+    }
+}
+
+impl From<Action> for wire::Action {
+    fn from(action: Action) -> Self {
+        action.0
     }
 }
 

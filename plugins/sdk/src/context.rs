@@ -18,6 +18,7 @@ use crate::objects::{Query, read_object, read_objects};
 use crate::redis::RedisAsk;
 use crate::requirement::requirement;
 use crate::secret::SecretView;
+use crate::sql::SqlAsk;
 use crate::wire::{self, Answer, Ended, ObjectRef, Question, Request, Requirement};
 
 /// Everything that is known at the time of a call, and the way to ask for more.
@@ -143,6 +144,16 @@ impl<'r> Context<'r> {
         outcomes.map(|outcome| (outcome.id.as_str(), &outcome.ended))
     }
 
+    /// Since when the object's long action of this key runs, in milliseconds since the epoch; `None` when none
+    /// does.
+    #[must_use]
+    pub fn running(&self, key: &str) -> Option<u64> {
+        let mut running = self.request.running.iter();
+        running
+            .find(|running| running.key == key)
+            .map(|running| running.since)
+    }
+
     /// The live child of this kind and name that this plugin applied, if there is one.
     ///
     /// # Errors
@@ -232,6 +243,18 @@ impl<'r> Context<'r> {
         P: Resource<DynamicType = ()> + 'p,
     {
         RedisAsk::new(self, pods, Some(login.clone()))
+    }
+
+    /// Starts a query on the MySQL server of each of these Pods, asked all at once.
+    pub fn sql<'p, P>(
+        &self,
+        pods: impl IntoIterator<Item = &'p P>,
+        login: &wire::Login,
+    ) -> SqlAsk<'_>
+    where
+        P: Resource<DynamicType = ()> + 'p,
+    {
+        SqlAsk::new(self, pods, login.clone())
     }
 
     /// Starts an HTTP GET on a Pod or on a granted server outside.

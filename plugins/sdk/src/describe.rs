@@ -43,6 +43,7 @@ struct Reads {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 struct Actions {
     redis: Vec<u16>,
+    sql: Vec<u16>,
     http: Vec<u16>,
     patch: Vec<String>,
     delete: Vec<String>,
@@ -61,7 +62,9 @@ impl Description {
             crds: Vec::new(),
             owns: Vec::new(),
             reads: Vec::new(),
-            queries: BTreeMap::from([("redis", Vec::new()), ("http", Vec::new())]),
+            queries: ["redis", "sql", "http"]
+                .map(|protocol| (protocol, Vec::new()))
+                .into(),
             actions: Actions::default(),
             external_hosts: Vec::new(),
             resync: 600_000,
@@ -105,6 +108,14 @@ impl Description {
     pub fn drives_redis(mut self, port: u16) -> Self {
         self.queries.entry("redis").or_default().push(port);
         self.actions.redis.push(port);
+        self
+    }
+
+    /// MySQL servers are asked at this port and told what to do at it.
+    #[must_use]
+    pub fn drives_sql(mut self, port: u16) -> Self {
+        self.queries.entry("sql").or_default().push(port);
+        self.actions.sql.push(port);
         self
     }
 
@@ -170,18 +181,12 @@ impl Description {
         for (protocol, ports) in &self.queries {
             grants.extend(ports.iter().map(|port| format!("query:{protocol}:{port}")));
         }
-        grants.extend(
-            self.actions
-                .redis
-                .iter()
-                .map(|port| format!("act:redis:{port}")),
-        );
-        grants.extend(
-            self.actions
-                .http
-                .iter()
-                .map(|port| format!("act:http:{port}")),
-        );
+        let Actions {
+            redis, sql, http, ..
+        } = &self.actions;
+        for (protocol, ports) in [("redis", redis), ("sql", sql), ("http", http)] {
+            grants.extend(ports.iter().map(|port| format!("act:{protocol}:{port}")));
+        }
         grants.extend(
             self.actions
                 .patch

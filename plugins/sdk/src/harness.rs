@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::controller::{self, Controller};
 use crate::wire::{
     Answer, Deletion, Ended, Fact, Failure, Outcome, Plan, Question, RedisQuery, Reply, Request,
-    Requirement, Step, Unreachable,
+    Requirement, Running, SqlQuery, Step, Unreachable,
 };
 
 /// Calls a round may take; the host's limit.
@@ -17,6 +17,10 @@ const CALLS: usize = 16;
 
 /// How a made-up Redis server answers one query.
 pub type RedisAnswer = Box<dyn Fn(&RedisQuery) -> Result<Vec<Value>, Unreachable>>;
+
+/// How a made-up MySQL server answers one query: `{"columns": […], "rows": […]}` or `{"error": {…}}` for each
+/// statement.
+pub type SqlAnswer = Box<dyn Fn(&SqlQuery) -> Result<Vec<Value>, Unreachable>>;
 
 /// A made-up world for one object: facts by kind of requirement, children, outcomes, time.
 ///
@@ -28,6 +32,7 @@ pub struct Harness {
     request: Request,
     objects: BTreeMap<(String, String), Vec<Value>>,
     redis: BTreeMap<String, RedisAnswer>,
+    sql: BTreeMap<String, SqlAnswer>,
 }
 
 /// What came of a round.
@@ -65,6 +70,7 @@ impl Harness {
                 children: Vec::new(),
                 facts: Vec::new(),
                 outcomes: Vec::new(),
+                running: Vec::new(),
                 available: Vec::new(),
                 now: 0,
                 config: "{}".to_owned(),
@@ -72,6 +78,7 @@ impl Harness {
             },
             objects: BTreeMap::new(),
             redis: BTreeMap::new(),
+            sql: BTreeMap::new(),
         }
     }
 
@@ -103,6 +110,16 @@ impl Harness {
         self.request.outcomes.push(Outcome {
             id: id.to_owned(),
             ended,
+        });
+        self
+    }
+
+    /// A long action that runs since then.
+    #[must_use]
+    pub fn running(mut self, key: &str, since: u64) -> Self {
+        self.request.running.push(Running {
+            key: key.to_owned(),
+            since,
         });
         self
     }
@@ -147,6 +164,17 @@ impl Harness {
         answer: impl Fn(&RedisQuery) -> Result<Vec<Value>, Unreachable> + 'static,
     ) -> Self {
         self.redis.insert(pod.to_owned(), Box::new(answer));
+        self
+    }
+
+    /// The MySQL server in a Pod; a Pod without a server does not answer.
+    #[must_use]
+    pub fn sql(
+        mut self,
+        pod: &str,
+        answer: impl Fn(&SqlQuery) -> Result<Vec<Value>, Unreachable> + 'static,
+    ) -> Self {
+        self.sql.insert(pod.to_owned(), Box::new(answer));
         self
     }
 
@@ -226,27 +254,32 @@ impl Harness {
                 let of_kind = self.of_kind(&query.api_version, &query.kind);
                 Answer::Objects(of_kind.iter().map(ToString::to_string).collect())
             }
-            Question::Redis(query) => self.look_at_redis(query),
+            Question::Redis(query) => told(
+                self.redis
+                    .get(&query.target.pod)
+                    .map(|server| server(query)),
+            ),
+            Question::Sql(query) => {
+                told(self.sql.get(&query.target.pod).map(|server| server(query)))
+            }
             Question::Http(_) => Answer::Unreachable(nobody()),
-        }
-    }
-
-    fn look_at_redis(&self, query: &RedisQuery) -> Answer {
-        let Some(server) = self.redis.get(&query.target.pod) else {
-            return Answer::Unreachable(nobody());
-        };
-        match server(query) {
-            Err(silence) => Answer::Unreachable(silence),
-            Ok(replies) => Answer::Reply(Reply {
-                body: Value::Array(replies).to_string(),
-                password: Some(0),
-            }),
         }
     }
 
     fn of_kind(&self, api_version: &str, kind: &str) -> &[Value] {
         let key = (api_version.to_owned(), kind.to_owned());
         self.objects.get(&key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What a database answered; `None` where there is none.
+fn told(answered: Option<Result<Vec<Value>, Unreachable>>) -> Answer {
+    match answered.unwrap_or_else(|| Err(nobody())) {
+        Err(silence) => Answer::Unreachable(silence),
+        Ok(replies) => Answer::Reply(Reply {
+            body: Value::Array(replies).to_string(),
+            password: Some(0),
+        }),
     }
 }
 

@@ -29,6 +29,7 @@ pub mod redis;
 mod requirement;
 mod secret;
 mod slot;
+pub mod sql;
 pub mod wire;
 
 pub use action::{Action, RedisAction, Step, reference};

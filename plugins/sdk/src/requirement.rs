@@ -23,6 +23,7 @@ fn readable(question: &Question) -> String {
         Question::Object(object) => format!("object/{}/{}", object.kind, object.name),
         Question::Objects(query) => format!("objects/{}/{}", query.kind, query.selector),
         Question::Redis(query) => format!("redis/{}:{}", query.target.pod, query.target.port),
+        Question::Sql(query) => format!("sql/{}:{}", query.target.pod, query.target.port),
         Question::Http(query) => match &query.target {
             HttpTarget::Pod(pod) => format!("http/{}:{}{}", pod.pod, pod.port, query.path),
             HttpTarget::External(server) => format!("http/{server}{}", query.path),

@@ -3,15 +3,16 @@
 //! Most plugins meet them only in tests; [`crate::Context`] and [`crate::Plan`] wrap them.
 
 pub use crate::bindings::exports::windlass::plugin::operator::{
-    Deletion, Failure, Guest, Request, Step,
+    Deletion, Failure, Guest, Request, Running, Step,
 };
 pub use crate::bindings::windlass::plugin::facts::{
     Answer, Detail, Fact, HttpMethod, HttpQuery, HttpTarget, Namespaces, ObjectQuery, Question,
-    RedisQuery, Reply, Requirement, Unreachable,
+    RedisQuery, Reply, Requirement, SqlQuery, Unreachable,
 };
 pub use crate::bindings::windlass::plugin::plans::{
     Action, ActionStep, Argument, Child, DeleteAction, Effect, Ended, Event, EvictAction,
-    HttpAction, HttpActionMethod, IfFailed, Measurement, Metric, Outcome, Part, PatchAction, Plan,
-    RedisAction, RedisGuard, Refusal, Severity, WhenDropped, WhenImmutable, Write,
+    HttpAction, HttpActionMethod, IfFailed, Long, Measurement, Metric, Outcome, Part, PatchAction,
+    Plan, RedisAction, RedisGuard, Refusal, Severity, SqlAction, SqlGuard, WhenDropped,
+    WhenImmutable, Write,
 };
 pub use crate::bindings::windlass::plugin::types::{Login, ObjectRef, PodPort, SecretKey};

@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use windlass_sdk::harness::Harness;
-use windlass_sdk::wire::{Failure, Login};
+use windlass_sdk::sql::SqlReply;
+use windlass_sdk::wire::{Failure, Login, SqlQuery};
 use windlass_sdk::{Child, Context, Controller, Error, Plan};
 
 fn object() -> ConfigMap {
@@ -164,4 +165,57 @@ fn requeue_is_never_shorter_than_the_contract_allows() {
     let mut plan = Plan::new();
     plan.requeue_after(std::time::Duration::from_millis(1));
     assert_eq!(plan.wire().requeue_after, Some(500));
+}
+
+/// Asks the MySQL in every Pod which of them takes writes, and starts a CLONE unless one runs.
+struct AsksSql;
+
+impl Controller for AsksSql {
+    type Object = ConfigMap;
+
+    fn reconcile(&self, _: &ConfigMap, cx: &Context<'_>) -> Result<Plan, Error> {
+        let pods = cx.pods("app=db").get()?;
+        let login = Login {
+            user: "observer".into(),
+            passwords: Vec::new(),
+        };
+        let replies = cx
+            .sql(&pods, &login)
+            .query("SELECT @@read_only")
+            .query("SHOW REPLICA STATUS")
+            .get()?;
+        let takes_writes = |reply: &SqlReply| {
+            let row = reply.first(0)?;
+            Some(!row.flag("@@read_only"))
+        };
+        let primary = replies
+            .iter()
+            .find(|(_, reply)| reply.as_ref().ok().and_then(takes_writes) == Some(true));
+        let mut plan = Plan::new();
+        plan.status(
+            &json!({"primary": primary.map(|(pod, _)| pod), "clone": cx.running("clone")}),
+        )?;
+        Ok(plan)
+    }
+}
+
+#[test]
+fn sql_servers_are_asked_at_once_and_read_by_column() {
+    let read_only = |value: &'static str| {
+        move |query: &SqlQuery| {
+            assert_eq!(query.statements[0], "SELECT @@read_only");
+            Ok(vec![
+                json!({"columns": ["@@read_only"], "rows": [[value]]}),
+                json!({"error": {"code": 1227, "state": "42000", "text": "denied"}}),
+            ])
+        }
+    };
+    let round = Harness::new(&object())
+        .objects(&[pod("a"), pod("b"), pod("c")])
+        .sql("a", read_only("1"))
+        .sql("b", read_only("0"))
+        .running("clone", 7)
+        .reconcile(&AsksSql);
+    assert_eq!(round.calls, 3);
+    assert_eq!(status(round.plan()), json!({"primary": "b", "clone": 7}));
 }

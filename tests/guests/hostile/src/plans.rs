@@ -172,6 +172,7 @@ fn with_action(effect: Effect) -> Step {
         id: "one".into(),
         effect,
         timeout: 1_000,
+        long: None,
     }];
     let actions = vec![ActionStep {
         actions,
