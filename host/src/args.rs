@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::backup::BackupArgs;
+
 /// A Kubernetes operator host: what one application needs to know lives in a sandboxed plugin.
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, about)]
@@ -29,6 +31,8 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Show what the last rounds of an object saw, decided and did.
     Explain(ExplainArgs),
+    /// Keep copies of files in S3-compatible storage or a mounted folder: what backup Jobs run.
+    Backup(BackupArgs),
     /// Compile a component; the host runs this in a child process of its own.
     #[command(name = crate::plugin::compile::SUBCOMMAND, hide = true)]
     CompileComponent {

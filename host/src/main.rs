@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use windlass::args::{Arguments, Command};
-use windlass::{ask, plugin, start, telemetry};
+use windlass::{ask, backup, plugin, start, telemetry};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -31,6 +31,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::Crds(arguments) => start::print_crds(&arguments).await,
             Command::Rbac(arguments) => start::print_rbac(&arguments).await,
             Command::Explain(arguments) => ask::explain(&arguments).await,
+            Command::Backup(arguments) => backup::run(&arguments).await,
             Command::CompileComponent { .. } => Ok(()),
         }
     })
