@@ -1,6 +1,7 @@
 //! An S3-compatible server (versitygw).
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use object_store::ClientOptions;
@@ -41,6 +42,25 @@ impl S3Server {
         Ok(Self { server })
     }
 
+    /// Where it listens.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.server.address())
+    }
+
+    /// Makes a folder with its credentials, as a mounted Secret holds them.
+    ///
+    /// # Errors
+    /// When the folder exists.
+    pub fn write_credentials(&self, folder: &Path) -> Result<()> {
+        let write = || {
+            fs::create_dir(folder)?;
+            fs::write(folder.join("AWS_ACCESS_KEY_ID"), ACCESS_KEY)?;
+            fs::write(folder.join("AWS_SECRET_ACCESS_KEY"), SECRET_KEY)
+        };
+        write().with_context(|| format!("failed to write credentials to {}", folder.display()))
+    }
+
     /// Makes a bucket and a client of it.
     ///
     /// # Errors
@@ -51,7 +71,7 @@ impl S3Server {
         fs::create_dir(self.server.folder().join("buckets").join(name))
             .with_context(|| format!("failed to make bucket {name}"))?;
         AmazonS3Builder::new()
-            .with_endpoint(format!("http://{}", self.server.address()))
+            .with_endpoint(self.endpoint())
             .with_client_options(ClientOptions::new().with_allow_http(true))
             .with_region("us-east-1")
             .with_access_key_id(ACCESS_KEY)

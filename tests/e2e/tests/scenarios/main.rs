@@ -1,10 +1,12 @@
 //! All scenarios, in one program: each file is a theme, and linking them once is cheaper than one by one.
 
+mod backups;
 mod databases;
 mod faults;
 mod fixture;
 mod monitoring;
 mod outage;
 mod redis;
+mod sql;
 mod tools;
 mod volumes;
