@@ -220,6 +220,7 @@ impl Resources {
 /// An amount as Kubernetes writes it: `100m`, `256Mi`, `2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(extend("pattern" = r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$"))]
 pub struct Quantity(pub IntOrString);
 
 impl Quantity {

@@ -19,7 +19,8 @@ pub(super) const SAMPLE: &str = include_str!("../../../../../deploy/samples/redi
 const ANSWER: Duration = Duration::from_secs(2);
 
 pub(super) fn kind() -> ApiResource {
-    ApiResource::from_gvk(&GroupVersionKind::gvk("redis.example.com", "v1", "Redis"))
+    let kind = GroupVersionKind::gvk("redis.example.com", "v1", "Redis");
+    ApiResource::from_gvk_with_plural(&kind, "redis")
 }
 
 /// The object `my-redis` of a scenario's namespace.
