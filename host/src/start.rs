@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -32,6 +34,8 @@ use crate::{crds, gate, rbac};
 
 /// The Lease that all hosts of one installation share.
 pub const LEASE: &str = "windlass";
+/// The user agent of every request.
+const AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 
 /// `windlass run`: runs until asked to stop.
 ///
@@ -283,9 +287,14 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 async fn connect() -> anyhow::Result<Cluster> {
     // Fails only when a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = kube::Client::try_default().await.context(
+    let mut config = kube::Config::infer().await.context(
         "failed to find a cluster: set KUBECONFIG, or run in a Pod with a ServiceAccount",
     )?;
+    // How the API server's audit log tells the host from others.
+    config
+        .headers
+        .push((USER_AGENT, HeaderValue::from_static(AGENT)));
+    let client = kube::Client::try_from(config).context("failed to use the cluster's address")?;
     Ok(Cluster::new(client))
 }
 

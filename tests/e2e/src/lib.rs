@@ -29,6 +29,7 @@ pub mod binaries;
 pub mod cluster;
 mod evidence;
 pub mod faults;
+pub mod host;
 mod manifest;
 pub mod namespace;
 pub mod pod;

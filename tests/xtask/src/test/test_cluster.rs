@@ -83,6 +83,8 @@ impl<'a> TestCluster<'a> {
             ("WINDLASS_E2E_CACHE", self.workplace.cache()),
             ("WINDLASS_E2E_ARTIFACTS", self.evidence.as_path()),
             ("WINDLASS_E2E_CLUSTER", Path::new(TEST_CLUSTER)),
+            // An error says what was waited for and seen; where in the test tells its text.
+            ("RUST_BACKTRACE", Path::new("0")),
         ];
         on(built, Ground::Cluster)
             .map(|binary| binary.run(&arguments, &environment, log))

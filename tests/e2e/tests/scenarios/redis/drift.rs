@@ -12,7 +12,7 @@ use super::subject::Redis;
 #[tokio::test]
 async fn an_edited_stateful_set_is_put_right_and_what_others_added_stays() -> Result<()> {
     scenario(async |ns| {
-        Redis::running(ns).await?;
+        let redis = Redis::running(ns).await?;
         let set = "my-redis-replica";
         ns.patch::<StatefulSet>(
             set,
@@ -32,7 +32,7 @@ async fn an_edited_stateful_set_is_put_right_and_what_others_added_stays() -> Re
             mended.labels().contains_key("example.com/team"),
             "the label that somebody added is gone"
         );
-        told(&Redis::of(ns), "ChildPutRight").await
+        told(&redis, "ChildPutRight").await
     })
     .await
 }
@@ -40,7 +40,7 @@ async fn an_edited_stateful_set_is_put_right_and_what_others_added_stays() -> Re
 #[tokio::test]
 async fn an_edited_config_map_is_put_right() -> Result<()> {
     scenario(async |ns| {
-        Redis::running(ns).await?;
+        let redis = Redis::running(ns).await?;
         let map = "my-redis-config";
         let before = ns.api::<ConfigMap>().get(map).await?.data;
         ns.patch::<ConfigMap>(map, json!({"data": {"redis.conf": "port 1\n"}}))
@@ -48,7 +48,7 @@ async fn an_edited_config_map_is_put_right() -> Result<()> {
         ns.expect::<ConfigMap>(map)
             .to("be as it was", |map| map.data == before)
             .await?;
-        told(&Redis::of(ns), "ChildPutRight").await
+        told(&redis, "ChildPutRight").await
     })
     .await
 }

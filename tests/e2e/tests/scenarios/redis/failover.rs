@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod as PodObject;
 use kube::ResourceExt;
-use kube::api::ListParams;
 use redis::AsyncCommands;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
-use super::subject::{Redis, condition, connect};
+use super::subject::{Redis, SAMPLE, condition, connect};
 use super::writer::Writer;
 
 /// Within which a primary that is certainly lost is replaced.
@@ -25,8 +24,17 @@ async fn survives(
     longest: Duration,
     fault: impl AsyncFnOnce(&Namespace, &Redis<'_>, &Pod) -> Result<()>,
 ) -> Result<()> {
+    survives_as(SAMPLE, story, longest, fault).await
+}
+
+async fn survives_as(
+    yaml: &str,
+    story: &str,
+    longest: Duration,
+    fault: impl AsyncFnOnce(&Namespace, &Redis<'_>, &Pod) -> Result<()>,
+) -> Result<()> {
     scenario(async |ns| {
-        let redis = Redis::running(ns).await?;
+        let redis = Redis::running_as(ns, yaml).await?;
         let (old, epoch) = (redis.primary().await?, redis.epoch().await?);
         let mut writer = Writer::start(&redis).await?;
 
@@ -105,7 +113,10 @@ async fn a_frozen_primary_is_replaced() -> Result<()> {
 
 #[tokio::test]
 async fn a_primary_with_a_full_disk_is_replaced() -> Result<()> {
-    survives(
+    // The volume is as small as a test can fill.
+    let small = SAMPLE.replace("10Gi", "64Mi");
+    survives_as(
+        &small,
         "primary's disk full",
         PROMISE_AFTER_SILENCE,
         async |_, redis, primary| {
@@ -169,7 +180,7 @@ async fn a_primary_that_only_the_host_cannot_reach_stays() -> Result<()> {
         let (primary, epoch) = (redis.primary().await?, redis.epoch().await?);
         let mut writer = Writer::start(&redis).await?;
 
-        let hosts = hosts(ns).await?;
+        let hosts = host::pods(ns.cluster()).await?;
         let hosts: Vec<&Pod> = hosts.iter().collect();
         let cut = primary.cut_off(From::Pods(&hosts)).await?;
         redis
@@ -245,16 +256,4 @@ impl EmptyPrimaryWatch {
         self.stop.send(true)?;
         self.task.await?
     }
-}
-
-/// The Pods of the host.
-async fn hosts(ns: &Namespace) -> Result<Vec<Pod>> {
-    let system = Namespace::existing(ns.cluster(), "windlass-system").await?;
-    let pods = system.api::<PodObject>();
-    let list = pods.list(&ListParams::default()).await?;
-    Ok(list
-        .items
-        .iter()
-        .map(|pod| system.pod(&pod.name_any()))
-        .collect())
 }

@@ -12,8 +12,8 @@ use super::subject::{Redis, SAMPLE};
 #[tokio::test]
 async fn the_sample_runs_and_is_listed_as_a_person_expects() -> Result<()> {
     scenario(async |ns| {
+        let redis = Redis::held(ns).await;
         ns.apply(SAMPLE).await?;
-        let redis = Redis::of(ns);
         redis
             .expect()
             .within(Duration::from_secs(60))

@@ -1,5 +1,6 @@
 //! What a user of a Redis sees, with Windlass installed on the cluster.
 
+mod absence;
 mod drift;
 mod failover;
 mod input;

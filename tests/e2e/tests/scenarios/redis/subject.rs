@@ -10,6 +10,7 @@ use kube::core::GroupVersionKind;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncCommands, IntoConnectionInfo};
 use serde_json::Value;
+use windlass_e2e::host::{self, InUse};
 use windlass_e2e::prelude::*;
 
 /// The first file that a user has.
@@ -26,22 +27,36 @@ pub(super) fn kind() -> ApiResource {
 /// The object `my-redis` of a scenario's namespace.
 pub(super) struct Redis<'a> {
     ns: &'a Namespace,
+    _host: Option<InUse>,
 }
 
 impl<'a> Redis<'a> {
     pub(super) const NAME: &'static str = "my-redis";
 
-    /// Applies the sample and waits until all of it runs.
+    /// Applies the sample and waits until all of it runs; nobody ends the host meanwhile.
     pub(super) async fn running(ns: &'a Namespace) -> Result<Self> {
-        ns.apply(SAMPLE).await?;
-        let redis = Self { ns };
+        Self::running_as(ns, SAMPLE).await
+    }
+
+    /// The same with another text than the sample's.
+    pub(super) async fn running_as(ns: &'a Namespace, yaml: &str) -> Result<Self> {
+        let redis = Self::held(ns).await;
+        ns.apply(yaml).await?;
         redis.settled("be complete", 3).await?;
         Ok(redis)
     }
 
+    /// A handle that keeps others from ending the host.
+    pub(super) async fn held(ns: &'a Namespace) -> Self {
+        Self {
+            ns,
+            _host: Some(host::in_use().await),
+        }
+    }
+
     /// A handle on an object that need not exist yet.
     pub(super) fn of(ns: &'a Namespace) -> Self {
-        Self { ns }
+        Self { ns, _host: None }
     }
 
     /// Waits until there are so many servers, one of them the primary, and status says that all is

@@ -93,13 +93,20 @@ impl Outcome {
     /// Says how it went, and fails when writes stopped for longer than `longest` or a write is lost
     /// that was acknowledged long before the pause.
     pub(super) fn check(&self, story: &str, longest: Duration) -> Result<()> {
+        self.check_loss(story)?;
+        let pause = self.pause();
+        ensure!(pause <= longest, "no write was taken for {pause:?}");
+        Ok(())
+    }
+
+    /// Says how it went, and fails when a write is lost that was acknowledged long before the pause.
+    pub(super) fn check_loss(&self, story: &str) -> Result<()> {
         let pause = self.pause();
         let (all, lost) = (self.written.len(), self.lost().count());
         println!(
             "{story}: no write for {:.1} s; {lost} of {all} acknowledged writes lost",
             pause.as_secs_f32()
         );
-        ensure!(pause <= longest, "no write was taken for {pause:?}");
         let Some(last_before) = self.last_before_pause() else {
             return Ok(());
         };

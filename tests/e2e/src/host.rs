@@ -1,0 +1,125 @@
+//! Windlass itself, as it runs on the cluster: ended and started again.
+//!
+//! All scenarios of a run share the host. One that needs it holds [`in_use`], one that ends it waits
+//! until nobody does.
+
+use anyhow::{Context, Result};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Pod as PodObject;
+use kube::ResourceExt;
+use kube::api::ListParams;
+use serde_json::json;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::cluster::Cluster;
+use crate::namespace::Namespace;
+use crate::pod::Pod;
+use crate::wait::eventually;
+
+const NAMESPACE: &str = "windlass-system";
+const DEPLOYMENT: &str = "windlass";
+
+static HOST: RwLock<()> = RwLock::const_new(());
+
+/// While this is held nobody ends the host.
+pub type InUse = RwLockReadGuard<'static, ()>;
+
+/// Keeps others from ending the host.
+pub async fn in_use() -> InUse {
+    HOST.read().await
+}
+
+/// The Pods of the host.
+///
+/// # Errors
+/// When Windlass is not installed.
+pub async fn pods(cluster: &Cluster) -> Result<Vec<Pod>> {
+    let namespace = Namespace::existing(cluster, NAMESPACE).await?;
+    let list = namespace.api::<PodObject>();
+    let pods = list.list(&ListParams::default()).await?.items;
+    Ok(pods
+        .iter()
+        .map(|pod| namespace.pod(&pod.name_any()))
+        .collect())
+}
+
+/// The Pod of the host that acts, as the Lease says.
+///
+/// # Errors
+/// When Windlass is not installed or no host acts.
+pub async fn acting(cluster: &Cluster) -> Result<Pod> {
+    let namespace = Namespace::existing(cluster, NAMESPACE).await?;
+    let lease: Lease = namespace.api().get(DEPLOYMENT).await?;
+    let holder = lease.spec.and_then(|spec| spec.holder_identity);
+    let holder = holder.context("no host holds the lease")?;
+    let pods = pods(cluster).await?;
+    let acting = pods.into_iter().find(|pod| holder.starts_with(pod.name()));
+    acting.with_context(|| format!("{holder} is no Pod of the host"))
+}
+
+/// Waits until no scenario needs the host, and keeps it from all others.
+pub async fn alone() -> Alone {
+    HOST.write().await
+}
+
+/// While this is held no other scenario needs the host.
+pub type Alone = RwLockWriteGuard<'static, ()>;
+
+/// A time without host.
+#[must_use = "without `end` the host does not come back"]
+pub struct Absence {
+    namespace: Namespace,
+    replicas: i32,
+    _alone: Alone,
+}
+
+/// Waits until no scenario needs the host, and ends it.
+///
+/// # Errors
+/// When it does not end.
+pub async fn end(cluster: &Cluster) -> Result<Absence> {
+    let alone = alone().await;
+    let namespace = Namespace::existing(cluster, NAMESPACE).await?;
+    let deployment: Deployment = namespace.api().get(DEPLOYMENT).await?;
+    let replicas = deployment.spec.and_then(|spec| spec.replicas);
+    let absence = Absence {
+        namespace,
+        replicas: replicas.context("the Deployment has no number of replicas")?,
+        _alone: alone,
+    };
+    absence.scale(0).await?;
+    eventually("no Pod of the host is left", async || {
+        let left = pods(cluster).await?.len();
+        anyhow::ensure!(left == 0, "{left} are left");
+        Ok(())
+    })
+    .await?;
+    Ok(absence)
+}
+
+impl Absence {
+    /// Starts the host again and waits until it is ready.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn end(self) -> Result<()> {
+        self.scale(self.replicas).await?;
+        self.namespace
+            .expect::<Deployment>(DEPLOYMENT)
+            .to("be ready", |deployment| {
+                let status = deployment.status.as_ref();
+                status.and_then(|status| status.ready_replicas) == Some(self.replicas)
+            })
+            .await?;
+        Ok(())
+    }
+
+    async fn scale(&self, replicas: i32) -> Result<()> {
+        let change = json!({"spec": {"replicas": replicas}});
+        self.namespace
+            .patch::<Deployment>(DEPLOYMENT, change)
+            .await
+            .map(|_| ())
+    }
+}
