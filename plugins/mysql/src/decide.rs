@@ -203,7 +203,8 @@ fn relabel(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
             .is_some_and(|server| server.is_linked_to(&host));
         let role = match (pod.name == primary, &decision.state) {
             (true, state) if state.takes_writes() => Some(Role::Primary),
-            (true, State::Doubtful(_)) => pod.role,
+            // Where nobody takes its place, who still reaches it is let go on.
+            (true, State::Doubtful(_) | State::Lost(_)) => pod.role,
             (true, _) => None,
             (false, _) if is_errant => None,
             (false, _) if linked => Some(Role::Replica),
@@ -249,6 +250,7 @@ impl Decision {
         self.record.intent = None;
         self.record.retiring = None;
         self.record.raising = None;
+        self.record.lost = None;
         self.record.repairs.remove(&pod.name);
         self.state = State::Opening(format!("{} is to take writes", pod.name));
     }

@@ -31,8 +31,9 @@ pub fn begin(
     decision: &mut Decision,
 ) {
     let lost = format!("{} is lost: {}", primary.pod, loss.text());
-    if decision.record.missed_since.is_none() {
-        decision.record.missed_since = Some(view.now);
+    decision.record.missed_since.get_or_insert(view.now);
+    if decision.record.lost.as_deref() != Some(loss.text()) {
+        decision.record.lost = Some(loss.text().to_owned());
         decision.warn("PrimaryLost", lost.clone());
     }
     if is_fence_possible(view, &view.record) {
@@ -349,7 +350,7 @@ fn way_out(wish: &Wish<'_>, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use crate::decide::{Command, State};
-    use crate::names::FORCE_PRIMARY;
+    use crate::names::{FORCE_PRIMARY, Role};
     use crate::status::IntentKind;
     use crate::testing::{NOW, P, R1, R2, Scene, gtids, target};
 
@@ -493,6 +494,18 @@ mod tests {
             "{:?}",
             decision.commands
         );
+        scene.add(P);
+        scene.silence(P, NOW - 60_000);
+        scene.pod(P).role = Some(Role::Primary);
+        scene.channel(R1).heard = Some(60_000);
+        let decision = scene.decide();
+        assert!(matches!(
+            decision.state,
+            State::Doubtful(_) | State::Lost(_)
+        ));
+        assert_eq!(decision.commands, [], "who still reaches it is let go on");
+        scene.lose(P);
+        let decision = scene.decide();
         for word in [FORCE_PRIMARY, R1, "2 of"] {
             assert!(decision.trouble().contains(word), "{}", decision.trouble());
         }

@@ -28,6 +28,7 @@ pub fn serve(
     decision.state = State::Healthy;
     announce(view, primary, decision);
     decision.record.missed_since = None;
+    decision.record.lost = None;
     strays::shut(view, primary, decision);
     repair::repair(wish, view, primary, server, decision);
     voters::keep(wish, view, primary, server, decision);

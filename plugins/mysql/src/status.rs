@@ -91,6 +91,9 @@ pub struct Record {
     /// Since when the primary is missed, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_since: Option<u64>,
+    /// Why the primary is lost, while it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
     /// Since when writes wait for more voters, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_since: Option<u64>,
