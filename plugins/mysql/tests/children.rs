@@ -11,7 +11,7 @@ use windlass_sdk::harness::{Harness, Round};
 
 /// The first file that users are shown, just applied.
 fn sample() -> MySQLCluster {
-    let text = include_str!("../../../deploy/samples/mysql.yaml");
+    let text = include_str!("../../../deploy/samples/mysql/clusters.yaml");
     let first = text.split("---").next().unwrap();
     let mut cluster: MySQLCluster = serde_saphyr::from_str(first).unwrap();
     cluster.metadata.uid = Some("mysql-uid".into());
@@ -88,7 +88,7 @@ fn a_set_is_never_smaller_than_the_primary_and_the_voters_need() {
 
 #[test]
 fn both_samples_are_read_and_nothing_in_them_is_refused() {
-    let text = include_str!("../../../deploy/samples/mysql.yaml");
+    let text = include_str!("../../../deploy/samples/mysql/clusters.yaml");
     for sample in text.split("---") {
         let cluster: MySQLCluster = serde_saphyr::from_str(sample).unwrap();
         let round = round(&cluster);

@@ -40,7 +40,7 @@ pub(crate) struct World {
 impl World {
     /// The second file that users are shown, just applied.
     pub(crate) fn new() -> Self {
-        let text = include_str!("../../../../deploy/samples/mysql.yaml");
+        let text = include_str!("../../../../deploy/samples/mysql/clusters.yaml");
         let text = text.split("---").nth(1).unwrap();
         let mut object: MySQLCluster = serde_saphyr::from_str(text).unwrap();
         object.metadata.uid = Some("mysql-uid".into());
