@@ -45,8 +45,9 @@ impl Place {
         }
         let folder = LocalFileSystem::new_with_prefix(&shown)
             .with_context(|| format!("failed to open the folder {shown}: is it mounted?"))?;
+        let folder = folder.with_fsync(true).with_automatic_cleanup(true);
         Ok(Self {
-            store: Arc::new(folder.with_fsync(true)),
+            store: Arc::new(folder),
             prefix: Key::default(),
             shown,
         })

@@ -2,7 +2,7 @@
 
 use crate::plugin::bindings::{
     Action, Answer, Argument, Effect, Ended, HttpTarget, Namespaces, ObjectQuery, Outcome, Part,
-    Question, RedisAction, SqlAction,
+    Question, RedisAction, Running, SqlAction,
 };
 
 /// Replies and texts are cut to this many bytes.
@@ -147,6 +147,11 @@ pub fn describe_outcome(outcome: &Outcome) -> String {
         Ended::Unknown => "sent, no answer".into(),
     };
     format!("{}: {ended}", outcome.id)
+}
+
+/// A long action that runs.
+pub fn describe_running(running: &Running) -> String {
+    format!("{}: runs since {}", running.key, running.since)
 }
 
 fn cut(text: &str) -> String {

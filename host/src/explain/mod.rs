@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-pub use describe::{describe_action, describe_answer, describe_outcome, describe_question};
+pub use describe::{
+    describe_action, describe_answer, describe_outcome, describe_question, describe_running,
+};
 
 use crate::object::ObjectKey;
 

@@ -7,7 +7,9 @@ use super::failure::Failed;
 use super::gather::For;
 use super::round::Round;
 use crate::apply::Gathered;
-use crate::explain::{Asked, describe_answer, describe_outcome, describe_question};
+use crate::explain::{
+    Asked, describe_answer, describe_outcome, describe_question, describe_running,
+};
 use crate::object::{Kind, Object, ObjectKey};
 use crate::plan::Call;
 use crate::plugin::Fault;
@@ -156,7 +158,10 @@ impl Reconciler {
     /// Everything that is known at the beginning of a round.
     fn request(&self, round: &mut Round<'_>, deletion: Option<Deletion>) -> Request {
         let children = self.rooms.cache.children(&round.object.key, &self.owned);
-        round.record.told = round.memory.outcomes.iter().map(describe_outcome).collect();
+        let running = self.long.running(&round.object.uid);
+        let outcomes = round.memory.outcomes.iter().map(describe_outcome);
+        let long = running.iter().map(describe_running);
+        round.record.told = outcomes.chain(long).collect();
         Request {
             object: round.object.json.to_string(),
             children: children
@@ -165,7 +170,7 @@ impl Reconciler {
                 .collect(),
             facts: Vec::new(),
             outcomes: round.memory.outcomes.clone(),
-            running: self.long.running(&round.object.uid),
+            running,
             available: self.spec.grants.names(|grant| self.gatherer.serves(grant)),
             now: round.now,
             config: self.config.clone(),

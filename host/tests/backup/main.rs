@@ -233,7 +233,11 @@ async fn what_expired_goes_but_the_newest_and_what_is_not_ours_stays() {
     ];
     ground.run(&words).await.unwrap();
     assert_eq!(ground.report()["removed"], 1);
-    assert!(left("new") && !left("old"));
+    assert!(left("new"));
+    assert!(
+        !ground.path("volume/old").exists(),
+        "an empty folder is left"
+    );
 }
 
 #[tokio::test]
