@@ -86,6 +86,19 @@ impl Cluster {
         command(&[&verb, arguments].concat()).await
     }
 
+    /// The same where nothing can be awaited.
+    pub(crate) fn kubectl_now(&self, arguments: &[&str]) -> Result<()> {
+        let mut kubectl = std::process::Command::new(binaries::path(PROGRAM)?);
+        kubectl
+            .arg("kubectl")
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig);
+        let output = kubectl.args(arguments).output()?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{}", complaint.trim());
+        Ok(())
+    }
+
     /// The audit log of the API server, one JSON event a line.
     #[must_use]
     pub fn audit_log(&self) -> &Path {

@@ -66,11 +66,12 @@ pub async fn alone() -> Alone {
 /// While this is held no other scenario needs the host.
 pub type Alone = RwLockWriteGuard<'static, ()>;
 
-/// A time without host.
-#[must_use = "without `end` the host does not come back"]
+/// A time without host. A scenario that fails in it starts the host again for the others.
+#[must_use = "the host comes back when this is dropped"]
 pub struct Absence {
     namespace: Namespace,
     replicas: i32,
+    ended: bool,
     _alone: Alone,
 }
 
@@ -86,6 +87,7 @@ pub async fn end(cluster: &Cluster) -> Result<Absence> {
     let absence = Absence {
         namespace,
         replicas: replicas.context("the Deployment has no number of replicas")?,
+        ended: false,
         _alone: alone,
     };
     absence.scale(0).await?;
@@ -103,13 +105,15 @@ impl Absence {
     ///
     /// # Errors
     /// When it does not come up.
-    pub async fn end(self) -> Result<()> {
+    pub async fn end(mut self) -> Result<()> {
         self.scale(self.replicas).await?;
+        self.ended = true;
+        let replicas = self.replicas;
         self.namespace
             .expect::<Deployment>(DEPLOYMENT)
             .to("be ready", |deployment| {
                 let status = deployment.status.as_ref();
-                status.and_then(|status| status.ready_replicas) == Some(self.replicas)
+                status.and_then(|status| status.ready_replicas) == Some(replicas)
             })
             .await?;
         Ok(())
@@ -121,5 +125,25 @@ impl Absence {
             .patch::<Deployment>(DEPLOYMENT, change)
             .await
             .map(|_| ())
+    }
+}
+
+impl Drop for Absence {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let replicas = format!("--replicas={}", self.replicas);
+        let scale = [
+            "scale",
+            "deployment",
+            DEPLOYMENT,
+            "-n",
+            NAMESPACE,
+            &replicas,
+        ];
+        if let Err(error) = self.namespace.cluster().kubectl_now(&scale) {
+            eprintln!("the host stays away: {error:#}");
+        }
     }
 }
