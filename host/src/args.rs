@@ -33,6 +33,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Keep copies of files in S3-compatible storage or a mounted folder: what backup Jobs run.
     Backup(BackupArgs),
+    /// Bring a server beside this container to the configuration that is mounted, whenever it changes.
+    ReloadConfig(ReloadConfigArgs),
     /// Compile a component; the host runs this in a child process of its own.
     #[command(name = crate::plugin::compile::SUBCOMMAND, hide = true)]
     CompileComponent {
@@ -94,6 +96,32 @@ pub struct RbacArgs {
     /// Its name.
     #[arg(long, default_value = "windlass")]
     pub service_account: String,
+}
+
+/// `windlass reload-config`.
+#[derive(Debug, Args)]
+pub struct ReloadConfigArgs {
+    /// The folder that the configuration is mounted at.
+    #[arg(long, default_value = "/etc/prometheus/config")]
+    pub config: PathBuf,
+    /// The file in it, packed by gzip or not.
+    #[arg(long, default_value = "prometheus.yaml.gz")]
+    pub file: PathBuf,
+    /// Where the server reads it, with $(POD_NAME) and $(SHARD) filled in from the environment.
+    #[arg(long, default_value = "/etc/prometheus/config_out/prometheus.env.yaml")]
+    pub output: PathBuf,
+    /// A further folder of which a change makes the server read its configuration again; may be repeated.
+    #[arg(long)]
+    pub watch: Vec<PathBuf>,
+    /// What is posted to for the server to read it.
+    #[arg(long)]
+    pub reload_url: Option<String>,
+    /// Where /status says what the server runs.
+    #[arg(long, default_value = "0.0.0.0:8080")]
+    pub listen: SocketAddr,
+    /// Write the file and end.
+    #[arg(long)]
+    pub once: bool,
 }
 
 /// `windlass explain`.

@@ -24,6 +24,7 @@ pub mod query;
 pub mod queue;
 pub mod rbac;
 pub mod reconcile;
+pub mod reload_config;
 pub mod run;
 pub mod secrets;
 pub mod start;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use windlass::args::{Arguments, Command};
-use windlass::{ask, backup, plugin, start, telemetry};
+use windlass::{ask, backup, plugin, reload_config, start, telemetry};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -32,6 +32,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::Rbac(arguments) => start::print_rbac(&arguments).await,
             Command::Explain(arguments) => ask::explain(&arguments).await,
             Command::Backup(arguments) => backup::run(&arguments).await,
+            Command::ReloadConfig(arguments) => reload_config::run(arguments).await,
             Command::CompileComponent { .. } => Ok(()),
         }
     })

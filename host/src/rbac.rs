@@ -14,6 +14,7 @@ use kube::api::ApiResource;
 use serde::Serialize;
 
 use crate::object::Kind;
+use crate::plugin::grants::EVERY;
 use crate::plugin::{Description, Grant, Grants};
 use crate::watch::between_owner_and_pods;
 
@@ -161,6 +162,7 @@ fn allow_grant(rules: &mut Rules, grant: &Grant) {
         Grant::Patch(kind) => rules.allow_kind(kind, &["get", "patch"]),
         Grant::Delete(kind) => rules.allow_kind(kind, &["get", "delete"]),
         Grant::Evict => rules.allow("", "pods/eviction", &["create"]),
+        Grant::SlotsFrom(namespace) if namespace == EVERY => rules.allow("", "secrets", WATCH),
         // A Role in that namespace; nothing in the API server.
         Grant::SlotsFrom(_) | Grant::Host(_) => {}
     }
@@ -195,7 +197,7 @@ fn host_role(account: Account<'_>) -> Role {
 
 fn slot_namespaces(grants: &Grants) -> impl Iterator<Item = &str> {
     grants.iter().filter_map(|grant| match grant {
-        Grant::SlotsFrom(namespace) => Some(namespace.as_str()),
+        Grant::SlotsFrom(namespace) if namespace != EVERY => Some(namespace.as_str()),
         _ => None,
     })
 }

@@ -145,6 +145,7 @@ fn describe(slot: &Slot, sources: &SourceDigests) -> Value {
     let part = |part: &Part| match part {
         Part::Text(text) => json!({ "text": text }),
         Part::Secret(key) => json!({ "secret": sources.get(key) }),
+        Part::Yaml(key, form) => json!({ "secret": sources.get(key), "as": format!("{form:?}") }),
         Part::Random(random) => json!({ "random": random.id }),
     };
     slot.parts().iter().map(part).collect()

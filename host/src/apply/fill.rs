@@ -8,6 +8,7 @@ use crate::apply::carry::copy_name;
 use crate::apply::desired::{SlotValues, SourceDigests};
 use crate::apply::record::{Record, generated};
 use crate::apply::trouble::ChildTrouble;
+use crate::apply::yaml;
 use crate::entropy::Entropy;
 use crate::object::Object;
 use crate::plan::{Part, Random, Slot, WantedChild};
@@ -111,6 +112,12 @@ impl Filler<'_> {
                 Part::Text(text) => joined.extend_from_slice(text.as_bytes()),
                 Part::Secret(key) => {
                     joined.extend_from_slice(self.secrets.value(key).await?.expose());
+                }
+                Part::Yaml(key, form) => {
+                    let value = self.secrets.value(key).await?;
+                    let written = yaml::write(value.expose(), *form);
+                    let written = written.map_err(|why| ChildTrouble::not_yaml(key, why))?;
+                    joined.extend_from_slice(&written);
                 }
                 Part::Random(random) => {
                     joined.extend_from_slice(

@@ -29,6 +29,7 @@ mod record;
 mod step;
 mod trouble;
 mod write;
+mod yaml;
 
 pub use desired::{APPLIED, Desired, OWNER_UID, WHEN_DROPPED};
 pub use memory::Memory;

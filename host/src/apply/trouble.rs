@@ -2,6 +2,7 @@
 
 use crate::cluster::ClusterError;
 use crate::object::ObjectKey;
+use crate::plugin::bindings::SecretKey;
 use crate::secrets::SecretError;
 
 /// What stands in the way of one child. The others go on.
@@ -36,6 +37,16 @@ pub enum ChildTrouble {
     /// A slot takes a value that is not there.
     #[error("{0}")]
     SlotMissing(#[source] SecretError),
+    /// A slot takes a value that does not fit where it should stand.
+    #[error("{key} of the Secret {secret} {why}")]
+    SlotUnfit {
+        /// The Secret, with its namespace.
+        secret: String,
+        /// The key.
+        key: String,
+        /// What is wrong, and what to write.
+        why: &'static str,
+    },
     /// The API server does not let one of its fields be changed.
     #[error("{0}; a change of this field needs the object to be deleted and made again")]
     Immutable(ClusterError),
@@ -68,12 +79,22 @@ impl From<SecretError> for ChildTrouble {
 }
 
 impl ChildTrouble {
+    /// A value that cannot stand within a YAML document.
+    pub(super) fn not_yaml(key: &SecretKey, why: &'static str) -> Self {
+        Self::SlotUnfit {
+            secret: format!("{}/{}", key.namespace, key.name),
+            key: key.key.clone(),
+            why,
+        }
+    }
+
     /// One word for the condition `Synced`.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NameTaken { .. } => "NameTaken",
             Self::SecretLost { .. } => "SecretLost",
             Self::SlotMissing(_) => "SecretMissing",
+            Self::SlotUnfit { .. } => "SecretUnfit",
             Self::Immutable(_) => "FieldImmutable",
             Self::NotKept(_) | Self::ClusterScoped(_) | Self::Cluster(_) => "ApplyFailed",
         }

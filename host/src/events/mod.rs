@@ -80,8 +80,10 @@ impl Recorder {
     }
 
     async fn publish_one(&self, owner: &Object, event: &Event) -> Result<(), ClusterError> {
-        let namespace = owner.key.namespace.as_deref().unwrap_or("default");
-        let masked = self.secrets.mask(namespace, &event.text);
+        let own = owner.key.namespace.as_deref().unwrap_or("default");
+        let masked = self.secrets.mask(own, &event.text);
+        // The API server wants an Event in the namespace of what it is about.
+        let namespace = event.about.namespace.as_deref().unwrap_or(own);
         let note = &masked[..masked.floor_char_boundary(LONGEST)];
         let regarding = self.reference(owner, &event.about);
         let name = name(&regarding, event, note);

@@ -14,6 +14,9 @@ use crate::plugin::bindings::{Child, WhenDropped, WhenImmutable, Write};
 /// The largest manifest, in bytes: what etcd takes.
 const LARGEST: usize = 1_572_864;
 
+/// The largest manifest of which parts are compressed; the API server judges what is left.
+const LARGEST_COMPRESSED: usize = 33_554_432;
+
 /// What of `metadata` is the plugin's to say.
 const METADATA: [&str; 4] = ["name", "namespace", "labels", "annotations"];
 
@@ -58,7 +61,11 @@ impl WantedChild {
             shared,
             gzip,
         } = child;
-        let mut manifest = read(&manifest)?;
+        let largest = match gzip.is_empty() {
+            true => LARGEST,
+            false => LARGEST_COMPRESSED,
+        };
+        let mut manifest = read(&manifest, largest)?;
         let key = name(&manifest, owner)?;
         let what = format!("child {key}");
         let form = |why: String| Refused::form(&what, why);
@@ -102,10 +109,10 @@ fn is_config_map(kind: &Kind) -> bool {
     kind.group.is_empty() && kind.kind == "ConfigMap"
 }
 
-fn read(manifest: &str) -> Result<Map<String, Value>, Refused> {
+fn read(manifest: &str, largest: usize) -> Result<Map<String, Value>, Refused> {
     let begin = || manifest.chars().take(80).collect::<String>();
-    if manifest.len() > LARGEST {
-        let why = format!("{} bytes, an object has at most {LARGEST}", manifest.len());
+    if manifest.len() > largest {
+        let why = format!("{} bytes, an object has at most {largest}", manifest.len());
         return Err(Refused::form(
             format!("the child that begins with {}", begin()),
             why,

@@ -25,7 +25,7 @@ pub use child::WantedChild;
 pub(crate) use child::map_at;
 pub use refused::Refused;
 pub use report::Figure;
-pub use slot::{Part, Random, Slot};
+pub use slot::{Part, Random, Slot, YamlForm};
 
 /// How many children one plan may have.
 const MOST_CHILDREN: usize = 10_000;
@@ -86,7 +86,7 @@ pub fn check(plan: Plan, call: Call, owner: &Object, grants: &Grants) -> Result<
     }
     checks.actions(&actions)?;
     report::refusals(&refusals)?;
-    report::events(&events, owner)?;
+    report::events(&events, owner, grants)?;
     if finalized && call == Call::Reconcile {
         return Err(Refused::form("finalized", "only finalize may say so"));
     }

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::object::Object;
+use crate::object::{Kind, Object};
 use crate::plan::refused::Refused;
 use crate::plugin::bindings::{Event, Measurement, Metric, Refusal};
+use crate::plugin::{Grant, Grants};
 
 /// The largest status, in bytes.
 const LARGEST_STATUS: usize = 524_288;
@@ -154,7 +155,7 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Result<(), Refused> {
     }
 }
 
-pub(super) fn events(events: &[Event], owner: &Object) -> Result<(), Refused> {
+pub(super) fn events(events: &[Event], owner: &Object, grants: &Grants) -> Result<(), Refused> {
     if events.len() > MOST_EVENTS {
         return Err(Refused::form(
             "events",
@@ -163,10 +164,10 @@ pub(super) fn events(events: &[Event], owner: &Object) -> Result<(), Refused> {
     }
     events
         .iter()
-        .try_for_each(|event| self::event(event, owner))
+        .try_for_each(|event| self::event(event, owner, grants))
 }
 
-fn event(event: &Event, owner: &Object) -> Result<(), Refused> {
+fn event(event: &Event, owner: &Object, grants: &Grants) -> Result<(), Refused> {
     let Event {
         about,
         severity: _,
@@ -186,9 +187,10 @@ fn event(event: &Event, owner: &Object) -> Result<(), Refused> {
             text.len()
         ));
     }
-    if about.namespace != owner.key.namespace {
+    let kind = Kind::new(&about.api_version, &about.kind);
+    if about.namespace != owner.key.namespace && !grants.allows(&Grant::Read(kind)) {
         return form(format!(
-            "it is about {} {}, which is not in the object's namespace",
+            "it is about {} {}, which is not in the object's namespace nor of a kind that the plugin may read",
             about.kind, about.name
         ));
     }

@@ -11,7 +11,10 @@ use crate::plugin::bindings::SecretKey;
 const PARTS: &str = "$parts";
 
 /// How many parts one slot may have.
-const MOST_PARTS: usize = 4096;
+const MOST_PARTS: usize = 65_536;
+
+/// How far a list may be set in.
+const DEEPEST: usize = 64;
 
 /// A string made of parts, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +27,19 @@ pub enum Part {
     Text(String),
     /// The value of a key of a Secret.
     Secret(SecretKey),
+    /// The value of a key of a Secret, as it stands within a YAML document.
+    Yaml(SecretKey, YamlForm),
     /// A value that the host makes once.
     Random(Random),
+}
+
+/// As what a value stands within a YAML document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum YamlForm {
+    /// One quoted string.
+    Scalar,
+    /// The items of a list, which the value is, each line set in by so many spaces.
+    Items(usize),
 }
 
 /// A value that the host makes once and keeps.
@@ -52,6 +66,16 @@ struct WrittenSecret {
     namespace: Option<String>,
     name: String,
     key: String,
+    #[serde(rename = "as")]
+    form: Option<WrittenForm>,
+    indent: Option<usize>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WrittenForm {
+    Yaml,
+    YamlBlock,
 }
 
 impl Slot {
@@ -97,7 +121,7 @@ impl Slot {
     /// The Secret keys whose values it takes.
     pub fn secrets(&self) -> impl Iterator<Item = &SecretKey> {
         self.0.iter().filter_map(|part| match part {
-            Part::Secret(key) => Some(key),
+            Part::Secret(key) | Part::Yaml(key, _) => Some(key),
             Part::Text(_) | Part::Random(_) => None,
         })
     }
@@ -106,7 +130,7 @@ impl Slot {
     pub fn randoms(&self) -> impl Iterator<Item = &Random> {
         self.0.iter().filter_map(|part| match part {
             Part::Random(random) => Some(random),
-            Part::Text(_) | Part::Secret(_) => None,
+            Part::Text(_) | Part::Secret(_) | Part::Yaml(..) => None,
         })
     }
 
@@ -124,22 +148,32 @@ fn parse_part(part: &Value, namespace: &str) -> Result<Part, String> {
         "a part is a text, {\"secret\": {\"name\", \"key\"}} or {\"random\": {\"id\", \"length\"}}";
     match Written::deserialize(part).map_err(|_| form.to_owned())? {
         Written::Text(text) => Ok(Part::Text(text)),
-        Written::Secret {
-            secret:
-                WrittenSecret {
-                    namespace: other,
-                    name,
-                    key,
-                },
-        } => {
-            let namespace = other.unwrap_or_else(|| namespace.to_owned());
-            Ok(Part::Secret(SecretKey {
-                namespace,
-                name,
-                key,
-            }))
-        }
+        Written::Secret { secret } => secret_part(secret, namespace),
         Written::Random { random } => check_random(random).map(Part::Random),
+    }
+}
+
+fn secret_part(written: WrittenSecret, namespace: &str) -> Result<Part, String> {
+    let WrittenSecret {
+        namespace: other,
+        name,
+        key,
+        form,
+        indent,
+    } = written;
+    let key = SecretKey {
+        namespace: other.unwrap_or_else(|| namespace.to_owned()),
+        name,
+        key,
+    };
+    match (form, indent) {
+        (None, None) => Ok(Part::Secret(key)),
+        (Some(WrittenForm::Yaml), None) => Ok(Part::Yaml(key, YamlForm::Scalar)),
+        (Some(WrittenForm::YamlBlock), indent) if indent.unwrap_or(0) <= DEEPEST => {
+            Ok(Part::Yaml(key, YamlForm::Items(indent.unwrap_or(0))))
+        }
+        (Some(WrittenForm::YamlBlock), _) => Err(format!("indent is at most {DEEPEST}")),
+        (_, Some(_)) => Err("indent goes with \"as\": \"yaml-block\" only".to_owned()),
     }
 }
 
@@ -197,6 +231,20 @@ mod tests {
     }
 
     #[test]
+    fn a_value_may_stand_within_yaml() {
+        let written = json!({"$parts": [{"secret": {"name": "s", "key": "k", "as": "yaml"}},
+            {"secret": {"name": "s", "key": "k", "as": "yaml-block", "indent": 2}}]});
+        let slot = Slot::parse(&written, "own").unwrap();
+        let form = |part: &Part| match part {
+            Part::Yaml(_, form) => Some(*form),
+            _ => None,
+        };
+        let forms: Vec<_> = slot.parts().iter().map(form).collect();
+        assert_eq!(forms, [Some(YamlForm::Scalar), Some(YamlForm::Items(2))]);
+        assert_eq!(slot.secrets().count(), 2);
+    }
+
+    #[test]
     fn what_is_not_a_slot_is_not_taken_for_one() {
         for value in [
             json!("text"),
@@ -217,6 +265,14 @@ mod tests {
             (
                 json!([{"secret": {"name": "s", "key": "k", "x": 1}}]),
                 "a part is",
+            ),
+            (
+                json!([{"secret": {"name": "s", "key": "k", "as": "yaml", "indent": 2}}]),
+                "yaml-block",
+            ),
+            (
+                json!([{"secret": {"name": "s", "key": "k", "as": "yaml-block", "indent": 65}}]),
+                "at most 64",
             ),
             (json!([{"random": {"id": "p", "length": 15}}]), "16 to 128"),
             (json!([{"random": {"id": "p", "length": 129}}]), "16 to 128"),

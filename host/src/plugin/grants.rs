@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::object::{Kind, NotAKind};
 
+/// In the place of a namespace: every one.
+pub const EVERY: &str = "*";
+
 /// One thing that a plugin may do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -29,7 +32,7 @@ pub enum Grant {
     Delete(Kind),
     /// Evicting the object's own Pods: `act:evict`.
     Evict,
-    /// Secret values of that namespace in slots: `slots-from:NAMESPACE`.
+    /// Secret values of that namespace in slots: `slots-from:NAMESPACE`; `slots-from:*` for every namespace.
     SlotsFrom(String),
     /// HTTP queries to a server outside the cluster: `host:NAME:PORT`.
     Host(ExternalHost),
@@ -121,8 +124,8 @@ fn parse(text: &str) -> Result<Grant, String> {
             Some(("delete", of)) => Ok(Grant::Delete(kind(of)?)),
             _ => protocol_port(rest).map(|(protocol, port)| Grant::Act(protocol, port)),
         },
-        "slots-from" if is_dns_label(rest) => Ok(Grant::SlotsFrom(rest.into())),
-        "slots-from" => Err("write slots-from:NAMESPACE".into()),
+        "slots-from" if rest == EVERY || is_dns_label(rest) => Ok(Grant::SlotsFrom(rest.into())),
+        "slots-from" => Err("write slots-from:NAMESPACE or slots-from:*".into()),
         "host" => rest.parse().map(Grant::Host),
         _ => Err(forms()),
     }
@@ -215,6 +218,9 @@ impl Grants {
             Grant::Read(kind) => {
                 self.0.contains(wanted) || self.0.contains(&Grant::Own(kind.clone()))
             }
+            Grant::SlotsFrom(_) => {
+                self.0.contains(wanted) || self.0.contains(&Grant::SlotsFrom(EVERY.into()))
+            }
             _ => self.0.contains(wanted),
         }
     }
@@ -281,6 +287,7 @@ mod tests {
             "act:delete:v1/Pod",
             "act:evict",
             "slots-from:shared",
+            "slots-from:*",
             "host:s3.example.com:443",
         ] {
             assert_eq!(
@@ -302,7 +309,7 @@ mod tests {
             ("query:redis:70000", "1 to 65535"),
             ("act:evict:v1/Pod", "redis:PORT, sql:PORT or http:PORT"),
             ("slots-from:", "NAMESPACE"),
-            ("slots-from:*", "NAMESPACE"),
+            ("slots-from:a*", "NAMESPACE"),
             ("host:*.example.com:443", "DNS name"),
             ("host:example.com", "NAME:PORT"),
         ] {

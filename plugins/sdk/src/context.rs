@@ -217,13 +217,37 @@ impl<'r> Context<'r> {
         })
     }
 
+    /// Asks for one object of another namespace by name; `None` is the answer where there is none.
+    #[must_use]
+    pub fn object_in<K>(&self, namespace: &str, name: &str) -> Ask<'_, Option<K>>
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned,
+    {
+        let reference = ObjectRef {
+            api_version: K::api_version(&()).into_owned(),
+            kind: K::kind(&()).into_owned(),
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+        };
+        Ask::one(self, Question::Object(reference), |answer| match answer {
+            Answer::Object(found) => found.as_deref().map(read_object).transpose(),
+            other => Err(unexpected(other)),
+        })
+    }
+
     /// Asks what is known about a Secret of the object's namespace: its keys, never its values.
     #[must_use]
     pub fn secret(&self, name: &str) -> Ask<'_, Option<SecretView>> {
+        self.secret_in(self.namespace(), name)
+    }
+
+    /// Asks what is known about a Secret of another namespace. To use its values takes `slots-from:NAMESPACE`.
+    #[must_use]
+    pub fn secret_in(&self, namespace: &str, name: &str) -> Ask<'_, Option<SecretView>> {
         let reference = ObjectRef {
             api_version: "v1".to_owned(),
             kind: "Secret".to_owned(),
-            namespace: self.this.metadata.namespace.clone(),
+            namespace: Some(namespace.to_owned()),
             name: name.to_owned(),
         };
         Ask::one(self, Question::Object(reference), |answer| match answer {

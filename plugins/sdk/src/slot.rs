@@ -35,6 +35,18 @@ struct SecretPart {
     namespace: Option<String>,
     name: String,
     key: String,
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    form: Option<Form>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indent: Option<usize>,
+}
+
+/// As what a value stands within a YAML document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    Yaml,
+    YamlBlock,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -59,22 +71,42 @@ impl Slot {
 
     /// Adds the value of a key of a Secret in the object's namespace.
     #[must_use]
-    pub fn secret(mut self, name: &str, key: &str) -> Self {
-        self.parts.push(Part::Secret(SecretPart {
-            namespace: None,
-            name: name.to_owned(),
-            key: key.to_owned(),
-        }));
-        self
+    pub fn secret(self, name: &str, key: &str) -> Self {
+        self.part(None, name, key, None)
     }
 
     /// Adds the value of a key of a Secret in another namespace; needs `slots-from:NAMESPACE`.
     #[must_use]
-    pub fn secret_from(mut self, namespace: &str, name: &str, key: &str) -> Self {
+    pub fn secret_from(self, namespace: &str, name: &str, key: &str) -> Self {
+        self.part(Some(namespace), name, key, None)
+    }
+
+    /// Adds a value as one quoted string of a YAML document.
+    #[must_use]
+    pub fn yaml_string(self, namespace: &str, name: &str, key: &str) -> Self {
+        self.part(Some(namespace), name, key, Some((Form::Yaml, None)))
+    }
+
+    /// Adds the items of the YAML list that a value is, each line set in by so many spaces.
+    #[must_use]
+    pub fn yaml_items(self, namespace: &str, name: &str, key: &str, indent: usize) -> Self {
+        let form = Some((Form::YamlBlock, Some(indent)));
+        self.part(Some(namespace), name, key, form)
+    }
+
+    fn part(
+        mut self,
+        namespace: Option<&str>,
+        name: &str,
+        key: &str,
+        form: Option<(Form, Option<usize>)>,
+    ) -> Self {
         self.parts.push(Part::Secret(SecretPart {
-            namespace: Some(namespace.to_owned()),
+            namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
             key: key.to_owned(),
+            form: form.map(|(form, _)| form),
+            indent: form.and_then(|(_, indent)| indent),
         }));
         self
     }
@@ -134,6 +166,18 @@ mod tests {
         assert_eq!(
             json,
             r#"{"$parts":[{"random":{"id":"password","length":32}}]}"#
+        );
+    }
+
+    #[test]
+    fn a_value_may_stand_within_yaml() {
+        let slot = Slot::new()
+            .yaml_string("a", "s", "k")
+            .yaml_items("a", "s", "k", 2);
+        let json = serde_json::to_string(&slot).unwrap();
+        assert_eq!(
+            json,
+            r#"{"$parts":[{"secret":{"namespace":"a","name":"s","key":"k","as":"yaml"}},{"secret":{"namespace":"a","name":"s","key":"k","as":"yaml-block","indent":2}}]}"#
         );
     }
 

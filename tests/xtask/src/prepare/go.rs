@@ -50,6 +50,16 @@ pub(super) fn build_image_maker(workplace: &Workplace, log: &Log) -> Result<()> 
     log.run(&mut build)
 }
 
+/// Builds upstream's generator for Prometheus into the cache.
+pub(super) fn build_oracle(workplace: &Workplace, log: &Log) -> Result<()> {
+    let mut build = build_in(&workplace.checkout().join("tests/oracle"));
+    build
+        .args(["-ldflags", "-s -w", "-o"])
+        .arg(workplace.program("windlass-oracle"))
+        .arg(".");
+    log.run(&mut build)
+}
+
 /// Builds the tools with these import paths into the cache, under their own names.
 pub(super) fn build_tools(workplace: &Workplace, imports: &[&str], log: &Log) -> Result<()> {
     let mut build = build_in(&workplace.checkout().join("tests/tools"));

@@ -18,6 +18,7 @@ pub(crate) const CLUSTER_BINARY: &str = "cluster binary";
 pub(crate) const CLUSTER_DNS: &str = "cluster DNS";
 pub(crate) const IMAGE_MAKER: &str = "image maker";
 pub(crate) const IMAGES: &str = "application image";
+pub(crate) const ORACLE: &str = "oracle";
 pub(crate) const TOOLS: &str = "test tools";
 pub(crate) const WASM_TARGET: &str = "wasm target";
 
@@ -49,6 +50,11 @@ pub(crate) fn image_maker(workplace: &Workplace) -> Stage<'_> {
 /// The program that steers clusters and contains their components.
 pub(crate) fn cluster_binary(workplace: &Workplace) -> Stage<'_> {
     Stage::new(CLUSTER_BINARY, |log| go::build_cluster(workplace, log)).advice(go::ADVICE)
+}
+
+/// The program that the configuration of Prometheus is compared with.
+pub(crate) fn oracle(workplace: &Workplace) -> Stage<'_> {
+    Stage::new(ORACLE, |log| go::build_oracle(workplace, log)).advice(go::ADVICE)
 }
 
 /// The programs that only tests use: a registry, an S3 server, Helm.

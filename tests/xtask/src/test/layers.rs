@@ -98,6 +98,9 @@ impl<'a> Layers<'a> {
             stages.push(prepare::wasm_target());
             stages.push(install::plugins(self.workplace).after(&[BUILD]));
         }
+        if self.plan.has(Layer::Unit) {
+            stages.push(prepare::oracle(self.workplace));
+        }
         if self.plan.has(Layer::Cluster) {
             stages.extend(prepare::local_cluster(self.workplace));
             stages.push(prepare::test_tools(self.workplace));
@@ -108,8 +111,11 @@ impl<'a> Layers<'a> {
     }
 
     fn unit_stage(&self) -> Stage<'_> {
-        Stage::new(UNIT, |log| self.repeat(UNIT, || self.unit(log)))
-            .needs(&[BUILD, prepare::WASM_TARGET])
+        Stage::new(UNIT, |log| self.repeat(UNIT, || self.unit(log))).needs(&[
+            BUILD,
+            prepare::WASM_TARGET,
+            prepare::ORACLE,
+        ])
     }
 
     fn go_stage(&self) -> Stage<'_> {
