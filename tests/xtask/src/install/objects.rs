@@ -55,19 +55,20 @@ pub(crate) fn apply_sample(workplace: &Workplace, cluster: &dyn Cluster, log: &L
         cluster
             .kubectl()?
             .args(["apply", "-f"])
-            .arg(samples(workplace)),
+            .arg(sample(workplace)),
     )?;
     let mut wait = cluster.kubectl()?;
     wait.args(["wait", "--for", "condition=Ready", "--timeout", "3m", "-f"]);
-    log.run(wait.arg(samples(workplace)))
+    log.run(wait.arg(sample(workplace)))
 }
 
 /// What a person sees of the sample.
 pub(crate) fn show_sample(workplace: &Workplace, cluster: &dyn Cluster) -> Result<String> {
     let mut get = cluster.kubectl()?;
-    command::capture(get.args(["get", "-f"]).arg(samples(workplace)))
+    command::capture(get.args(["get", "-f"]).arg(sample(workplace)))
 }
 
-pub(super) fn samples(workplace: &Workplace) -> PathBuf {
-    workplace.checkout().join("deploy/samples")
+/// The one sample that comes with every start; the others are for people to apply.
+pub(super) fn sample(workplace: &Workplace) -> PathBuf {
+    workplace.checkout().join("deploy/samples/redis.yaml")
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::binaries;
-use super::objects::{NAMESPACE, samples};
+use super::objects::{NAMESPACE, sample};
 use crate::cluster::Cluster;
 use crate::command;
 use crate::stage::Log;
@@ -26,7 +26,7 @@ pub(crate) fn without_host(workplace: &Workplace, cluster: &dyn Cluster, log: &L
         cluster
             .kubectl()?
             .args(["apply", "-f"])
-            .arg(samples(workplace)),
+            .arg(sample(workplace)),
     )
 }
 
