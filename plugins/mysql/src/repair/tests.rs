@@ -1,0 +1,202 @@
+use crate::decide::{Command, Setup, State};
+use crate::observe::{Receiver, Trouble};
+use crate::spec::ErrantPolicy;
+use crate::status::Rung;
+use crate::testing::{NOW, P, R1, R2, Scene, follow, gtids, target, voter};
+
+fn rung(scene: &Scene, pod: &str) -> Option<Rung> {
+    scene.view.record.repairs.get(pod).map(|repair| repair.rung)
+}
+
+#[test]
+fn a_stopped_replica_is_started() {
+    let mut scene = Scene::healthy();
+    scene.restart(R2);
+    let decision = scene.step();
+    assert!(decision.orders(&follow(R2, P, true, Setup::Start)));
+    assert_eq!(rung(&scene, R2), None, "that is no damage");
+}
+
+#[test]
+fn one_that_tries_to_connect_is_left_to_it() {
+    let mut scene = Scene::healthy();
+    scene.channel(R2).receiver = Receiver::Connecting;
+    let decision = scene.decide();
+    assert!(
+        !decision
+            .commands
+            .iter()
+            .any(|it| matches!(it, Command::Follow(..)))
+    );
+    assert!(matches!(decision.state, State::Degraded(_)));
+}
+
+#[test]
+fn an_error_is_met_by_more_and_more() {
+    let mut scene = Scene::healthy();
+    scene.break_applier(R2);
+    let decision = scene.step();
+    assert!(decision.orders(&follow(R2, P, true, Setup::Start)));
+    assert!(decision.reasons().contains(&"ReplicaBroken"));
+    scene.view.now += 2_000;
+    assert!(
+        !scene
+            .step()
+            .commands
+            .iter()
+            .any(|it| matches!(it, Command::Follow(..))),
+        "it gets time"
+    );
+    scene.view.now += 4_000;
+    assert!(scene.step().orders(&follow(R2, P, true, Setup::Anew)));
+    scene.view.now += 6_000;
+    scene.step();
+    assert_eq!(rung(&scene, R2), Some(Rung::Clone));
+}
+
+#[test]
+fn what_the_primary_lacks_is_never_thrown_away() {
+    let mut scene = Scene::healthy();
+    scene.break_applier(R2);
+    scene.has(R2, "A:101", "A:1-100");
+    for _ in 0..5 {
+        scene.view.now += 6_000;
+        let decision = scene.step();
+        assert!(!decision.orders(&follow(R2, P, true, Setup::Anew)));
+    }
+}
+
+#[test]
+fn one_that_lacks_purged_transactions_is_rebuilt_from_a_replica_once_it_is_no_voter() {
+    let mut scene = Scene::healthy();
+    scene.server(R2).uuid = "new".to_owned();
+    scene.server(R2).channel = None;
+    scene.server(R2).executed = gtids("");
+    scene.server(P).purged = gtids("A:1-50");
+    scene.step();
+    assert_eq!(rung(&scene, R2), Some(Rung::Clone));
+    let clones = |scene: &mut Scene| {
+        let decision = scene.step();
+        decision
+            .commands
+            .iter()
+            .any(|it| matches!(it, Command::Clone(_, donor) if donor == R1))
+    };
+    assert!(!clones(&mut scene), "it is a voter on record");
+    scene.view.now += 1_000;
+    assert!(!clones(&mut scene));
+    assert_eq!(scene.view.record.voters, [voter(R1)]);
+    assert!(clones(&mut scene));
+    assert!(!clones(&mut scene), "it gets time");
+}
+
+#[test]
+fn a_copy_is_set_up_anew_after_its_restart() {
+    let mut scene = Scene::healthy();
+    scene.view.record.voters = vec![voter(R1)];
+    scene.server(R2).acknowledges = false;
+    scene.server(P).purged = gtids("A:1-50");
+    scene.has(R2, "", "");
+    scene.step();
+    scene.step();
+    scene.server(R2).started = NOW + 4_000;
+    scene.server(R2).executed = gtids("A:1-100");
+    scene.view.now += 6_000;
+    let decision = scene.step();
+    assert!(
+        decision.orders(&follow(R2, P, false, Setup::Anew)),
+        "{:?}",
+        decision.commands
+    );
+    assert!(decision.reasons().contains(&"Rebuilt"));
+    assert_eq!(rung(&scene, R2), Some(Rung::Reset));
+}
+
+#[test]
+fn only_one_is_rebuilt_at_a_time() {
+    let mut scene = Scene::healthy();
+    scene.view.record.voters.clear();
+    scene.server(P).purged = gtids("A:1-50");
+    for pod in [R1, R2] {
+        scene.server(pod).acknowledges = false;
+        scene.has(pod, "", "");
+    }
+    scene.step();
+    scene.view.running.insert(super::COPY.to_owned());
+    let decision = scene.step();
+    assert!(
+        !decision
+            .commands
+            .iter()
+            .any(|it| matches!(it, Command::Clone(..)))
+    );
+}
+
+#[test]
+fn foreign_transactions_are_kept_in_status_and_the_instance_from_readers() {
+    let mut scene = Scene::healthy();
+    scene.has(R2, "", "A:1-100,C:1-2");
+    let decision = scene.step();
+    assert_eq!(decision.record.errant[R2], gtids("C:1-2").to_string());
+    assert!(decision.orders(&Command::Label(R2.to_owned(), None)));
+    assert_eq!(rung(&scene, R2), Some(Rung::Clone));
+    assert!(decision.reasons().contains(&"ErrantTransactions"));
+}
+
+#[test]
+fn what_the_living_primary_began_is_not_foreign() {
+    let mut scene = Scene::healthy();
+    scene.has(R2, "", "A:1-105");
+    assert!(scene.decide().record.errant.is_empty());
+}
+
+#[test]
+fn by_policy_it_is_left_to_a_person() {
+    let mut scene = Scene::healthy();
+    scene.spec.errant_policy = ErrantPolicy::Manual;
+    scene.has(R2, "", "A:1-100,C:1");
+    let decision = scene.step();
+    assert_eq!(rung(&scene, R2), None);
+    assert!(decision.pending.unwrap().contains("errantPolicy"));
+}
+
+#[test]
+fn a_replica_that_is_not_let_in_has_the_accounts_made_again() {
+    let mut scene = Scene::healthy();
+    let channel = scene.channel(R2);
+    channel.receiver = Receiver::Connecting;
+    channel.receive_error = Some(Trouble {
+        code: 1045,
+        text: "Access denied".to_owned(),
+    });
+    let decision = scene.decide();
+    assert!(decision.orders(&Command::MakeAccounts(target(P))));
+}
+
+#[test]
+fn an_old_primary_that_thawed_is_shut_before_anything_else() {
+    let mut scene = Scene::healthy();
+    scene.lead(R2);
+    let decision = scene.decide();
+    assert!(decision.orders(&Command::Shut(target(R2))));
+    assert!(
+        !decision
+            .commands
+            .iter()
+            .any(|it| matches!(it, Command::Follow(..)))
+    );
+}
+
+#[test]
+fn a_repaired_replica_is_forgotten_after_a_while() {
+    let mut scene = Scene::healthy();
+    scene.break_applier(R2);
+    scene.step();
+    scene.link(R2, P);
+    scene.view.now += 9_000;
+    scene.step();
+    assert_eq!(rung(&scene, R2), Some(Rung::Start));
+    scene.view.now += 1_000;
+    assert!(scene.step().reasons().contains(&"ReplicaRepaired"));
+    assert_eq!(rung(&scene, R2), None);
+}
