@@ -175,7 +175,8 @@ impl LeaseKeeper {
                 api.create(&PostParams::default(), &made),
             )
             .await?;
-            return Ok(self.extend(begun));
+            self.extend(begun);
+            return Ok(());
         };
         if !self.may_claim(&live, begun) {
             return Ok(());

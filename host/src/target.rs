@@ -35,7 +35,7 @@ pub enum NotATarget {
         /// The Pod.
         pod: String,
         /// The object that asked.
-        owner: ObjectKey,
+        owner: Box<ObjectKey>,
     },
     /// It shares the node's network: its address is the node's.
     #[error("the Pod {0} uses the node's network, which is never talked to")]
@@ -98,7 +98,7 @@ impl Targets {
         }
         Err(NotATarget::Foreign {
             pod: name.to_owned(),
-            owner: owner.key.clone(),
+            owner: Box::new(owner.key.clone()),
         })
     }
 

@@ -146,7 +146,7 @@ mod tests {
             "---\n# jobs\n  - job_name: a\n    script: |\n      x\n\n        y\n  - job_name: b\n";
         assert_eq!(
             text(list.as_bytes(), YamlForm::Items(2)).unwrap(),
-            "  - job_name: a\n    script: |\n      x\n\n        y\n  - job_name: b\n"
+            "  # jobs\n  - job_name: a\n    script: |\n      x\n\n        y\n  - job_name: b\n"
         );
         for nothing in ["", "\n# none\n", "[]", "---\n"] {
             assert_eq!(

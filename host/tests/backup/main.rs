@@ -1,4 +1,9 @@
 //! `windlass backup` on a mounted folder, as a Job runs it. On S3 the scenarios of tests/e2e show the same.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

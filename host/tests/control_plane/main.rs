@@ -1,6 +1,11 @@
 //! The rooms that write, against a real API server without nodes: children, status, prune, Events.
 //!
 //! They want the kubeconfig of a control plane in `WINDLASS_TEST_KUBECONFIG`; `cargo xtask test` makes one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 mod children;
 mod events;

@@ -44,7 +44,6 @@ async fn an_object_is_held_until_its_plugin_has_finished_with_it() {
         .last()
         .unwrap()
         .deletion
-        .clone()
         .expect("finalize is told about the deletion");
     assert!(!deletion.namespace_terminating);
     operator.finalizes(|_| {

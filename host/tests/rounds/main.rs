@@ -2,6 +2,12 @@
 //!
 //! They want the kubeconfig of a control plane in `WINDLASS_TEST_KUBECONFIG`; `cargo xtask test` makes one. Each test
 //! has a namespace of its own, a host that serves only that, and an operator whose decisions it writes itself.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::result_large_err,
+    reason = "a test fails by panicking"
+)]
 
 mod deletion;
 mod facts;

@@ -146,7 +146,7 @@ pub fn proceed(wish: &Wish<'_>, view: &View, intent: &Intent, decision: &mut Dec
     }
     // The variable reads 1 while the statement still waits for a commit: only its return says that no more follows.
     let returned = view.done.contains(&format!("freeze/{}", primary.pod));
-    if !intent.frozen && !(returned && server.super_read_only) {
+    if !(intent.frozen || returned && server.super_read_only) {
         return decision.order(Command::Freeze(server.target(&primary.pod)));
     }
     if let Some(standing) = &mut decision.record.intent {

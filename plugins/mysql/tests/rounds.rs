@@ -1,4 +1,9 @@
 //! What users see, round by round: the whole controller against a small world.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 mod world;
 

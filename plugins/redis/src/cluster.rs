@@ -1,4 +1,8 @@
 //! The kind `RedisCluster`: its schema, and that it is not run yet.
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "two printer columns may have one type"
+)]
 // The schema derive repeats each struct in a place of its own.
 #![allow(unreachable_pub)]
 

@@ -123,10 +123,13 @@ fn follow(view: &View, old: &str, loss: Loss, new: &PodView, decision: &mut Deci
 mod tests {
     use crate::decide::{Command, State};
     use crate::observe::Server;
-    use crate::testing::{HISTORY, MASTER, NOW, R0, R1, Scene, ip, target};
+    use crate::testing::{Case, HISTORY, MASTER, NOW, R0, R1, Scene, ip, target};
+
+    /// What it is called, and what it does.
+    type Loss = (&'static str, Box<dyn Fn(&mut Scene)>);
 
     /// Each way in which a primary is certainly lost.
-    fn losses() -> Vec<(&'static str, Box<dyn Fn(&mut Scene)>)> {
+    fn losses() -> Vec<Loss> {
         vec![
             (
                 "its Pod is being deleted",
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn who_may_not_be_promoted_is_not() {
-        let cases: [(&str, fn(&mut Scene)); 7] = [
+        let cases: [Case; 7] = [
             ("was restarted", |scene| scene.restart(R1, 3)),
             ("never wants to be", |scene| scene.server(R1).priority = 0),
             ("loads its data", |scene| scene.server(R1).loading = true),

@@ -182,7 +182,7 @@ mod tests {
     use crate::decide::{Command, State};
     use crate::names::Role;
     use crate::observe::{Server, Stance};
-    use crate::testing::{MASTER, NOW, R0, R1, Scene, ip, member, target};
+    use crate::testing::{Case, MASTER, NOW, R0, R1, Scene, ip, member, target};
 
     #[test]
     fn a_healthy_redis_needs_nothing() {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn who_does_not_follow_closely_is_not_in_sync() {
-        let cases: [(&str, fn(&mut Scene)); 6] = [
+        let cases: [Case; 6] = [
             ("its link is down", |scene| scene.unlink(R1, MASTER, 1)),
             ("it has another history", |scene| {
                 scene.server(R1).replid = "other".into()

@@ -29,6 +29,9 @@ pub(crate) fn spec() -> RedisSpec {
     sample().spec
 }
 
+/// What it is called, and what it does to a scene.
+pub(crate) type Case = (&'static str, fn(&mut Scene));
+
 /// A Redis and everything that is known about it, to be changed by a test and decided about.
 pub(crate) struct Scene {
     pub(crate) spec: RedisSpec,

@@ -1,4 +1,9 @@
 //! Children as they are rendered. `UPDATE_GOLDEN=1 cargo test` writes the files anew.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 mod world;
 

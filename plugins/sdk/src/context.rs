@@ -181,13 +181,11 @@ impl<'r> Context<'r> {
     }
 
     /// Asks for Pods of the object's namespace by label selector.
-    #[must_use]
     pub fn pods(&self, selector: &str) -> Ask<'_, Vec<Pod>> {
         self.objects(Query::selector(selector))
     }
 
     /// Asks for objects of a kind.
-    #[must_use]
     pub fn objects<K>(&self, query: Query) -> Ask<'_, Vec<K>>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
@@ -200,7 +198,6 @@ impl<'r> Context<'r> {
     }
 
     /// Asks for one object of the object's namespace by name; `None` is the answer where there is none.
-    #[must_use]
     pub fn object<K>(&self, name: &str) -> Ask<'_, Option<K>>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
@@ -218,7 +215,6 @@ impl<'r> Context<'r> {
     }
 
     /// Asks for one object of another namespace by name; `None` is the answer where there is none.
-    #[must_use]
     pub fn object_in<K>(&self, namespace: &str, name: &str) -> Ask<'_, Option<K>>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
@@ -236,13 +232,11 @@ impl<'r> Context<'r> {
     }
 
     /// Asks what is known about a Secret of the object's namespace: its keys, never its values.
-    #[must_use]
     pub fn secret(&self, name: &str) -> Ask<'_, Option<SecretView>> {
         self.secret_in(self.namespace(), name)
     }
 
     /// Asks what is known about a Secret of another namespace. To use its values takes `slots-from:NAMESPACE`.
-    #[must_use]
     pub fn secret_in(&self, namespace: &str, name: &str) -> Ask<'_, Option<SecretView>> {
         let reference = ObjectRef {
             api_version: "v1".to_owned(),
@@ -257,7 +251,6 @@ impl<'r> Context<'r> {
     }
 
     /// Starts a query on the Redis server of each of these Pods, asked all at once.
-    #[must_use]
     pub fn redis<'p, P>(
         &self,
         pods: impl IntoIterator<Item = &'p P>,
@@ -282,7 +275,6 @@ impl<'r> Context<'r> {
     }
 
     /// Starts an HTTP GET on a Pod or on a granted server outside.
-    #[must_use]
     pub fn http(&self, target: wire::HttpTarget, path: &str) -> HttpAsk<'_> {
         HttpAsk::new(self, target, path)
     }

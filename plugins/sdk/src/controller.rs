@@ -77,7 +77,7 @@ fn run<O: DeserializeOwned>(
 /// Makes the component: `describe` is a function that returns a [`crate::Description`], each controller an
 /// expression.
 ///
-/// ```ignore
+/// ```text
 /// windlass_sdk::export! {
 ///     describe: describe,
 ///     controllers: [RedisController, RedisClusterController],

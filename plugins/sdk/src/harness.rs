@@ -24,7 +24,7 @@ pub type SqlAnswer = Box<dyn Fn(&SqlQuery) -> Result<Vec<Value>, Unreachable>>;
 
 /// A made-up world for one object: facts by kind of requirement, children, outcomes, time.
 ///
-/// ```ignore
+/// ```text
 /// let round = Harness::new(&object).now(60_000).objects("v1", "Pod", &pods).reconcile(&MyController);
 /// assert_eq!(round.plan().events[0].reason, "FailoverStarted");
 /// ```

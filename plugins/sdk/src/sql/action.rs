@@ -48,7 +48,7 @@ impl SqlAction {
 
     /// Adds a statement with secret values in it, each of which becomes a string literal, quotes included.
     ///
-    /// ```ignore
+    /// ```text
     /// action.statement_parts([
     ///     "ALTER USER 'backup'@'%' IDENTIFIED BY ".into(),
     ///     Argument::secret("", key),

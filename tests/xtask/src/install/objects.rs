@@ -26,7 +26,7 @@ pub(super) fn install(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -
     mark_image(workplace, cluster, log)?;
     let mut wait = cluster.kubectl()?;
     wait.args(["rollout", "status", DEPLOYMENT, "--namespace", NAMESPACE]);
-    log.run(wait.args(["--timeout", "3m"]))
+    log.run(wait.args(["--timeout", "10m"]))
 }
 
 /// The image's name stays, so the Pods carry its digest: a new image replaces them, the same one
