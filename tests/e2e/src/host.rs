@@ -3,6 +3,8 @@
 //! All scenarios of a run share the host. One that needs it holds [`in_use`], one that ends it waits
 //! until nobody does.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -19,6 +21,9 @@ use crate::wait::eventually;
 
 const NAMESPACE: &str = "windlass-system";
 const DEPLOYMENT: &str = "windlass";
+
+/// A host that starts compiles its plugins first, beside another that does the same.
+const START: Duration = Duration::from_secs(480);
 
 static HOST: RwLock<()> = RwLock::const_new(());
 
@@ -111,6 +116,7 @@ impl Absence {
         let replicas = self.replicas;
         self.namespace
             .expect::<Deployment>(DEPLOYMENT)
+            .within(START)
             .to("be ready", |deployment| {
                 let status = deployment.status.as_ref();
                 status.and_then(|status| status.ready_replicas) == Some(replicas)
