@@ -13,6 +13,7 @@ mod deletion;
 mod facts;
 mod faults;
 mod lease;
+mod long;
 mod operator;
 mod steady;
 mod world;

@@ -20,7 +20,7 @@ use windlass::explain::{History, Round};
 use windlass::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
 use windlass::object::Kind;
 use windlass::plugin::configuration::PluginSpec;
-use windlass::query::Network;
+use windlass::query::{Databases, Network};
 use windlass::run::Plugged;
 use windlass::start::{Outside, assemble};
 
@@ -39,6 +39,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 pub(crate) struct World {
     client: Client,
     pub(crate) namespace: String,
+    /// What its hosts ask and drive.
+    databases: Arc<dyn Databases>,
 }
 
 /// A host that runs beside the test.
@@ -64,7 +66,13 @@ impl World {
         Self {
             client,
             namespace: made.metadata.name.unwrap(),
+            databases: Arc::new(Network::default()),
         }
+    }
+
+    /// The same with made-up databases.
+    pub(crate) fn with_databases(self, databases: Arc<dyn Databases>) -> Self {
+        Self { databases, ..self }
     }
 
     /// Starts a host for this namespace only, with all grants of the operator.
@@ -110,7 +118,7 @@ impl World {
         let spec: PluginSpec = serde_json::from_value(spec).unwrap();
         let outside = Outside {
             cluster: Cluster::new(client),
-            databases: Arc::new(Network::default()),
+            databases: self.databases.clone(),
             lease,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
