@@ -20,7 +20,6 @@ pub mod names;
 pub mod observe;
 pub mod opening;
 pub mod plan;
-pub mod quantity;
 pub mod query;
 pub mod reconcile;
 pub mod refusals;

@@ -1,10 +1,11 @@
 //! The primary takes writes: everything else is brought into step with it.
 
+use windlass_sdk::quantity;
+
 use crate::backup;
 use crate::decide::{Command, Decision, State, Wish};
 use crate::names::Names;
 use crate::observe::{PodView, ServerView, View};
-use crate::quantity;
 use crate::repair;
 use crate::rolling;
 use crate::status::{Primary, Record};

@@ -18,7 +18,6 @@ pub mod names;
 pub mod observe;
 pub mod plan;
 pub mod planned;
-pub mod quantity;
 pub mod reconcile;
 pub mod refusals;
 pub mod reopen;

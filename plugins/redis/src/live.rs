@@ -1,8 +1,10 @@
 //! What changes while Redis runs: settings, the append-only file, volumes.
 
+use windlass_sdk::quantity;
+
 use crate::decide::{Command, Decision, Wish};
+use crate::names::SIZE;
 use crate::observe::{Aof, PodView, ServerView, View};
-use crate::quantity;
 
 /// Brings every Redis that answers in step with the spec.
 pub fn converge(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
@@ -54,7 +56,7 @@ fn settle_boot(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
 
 fn grow(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
     let size = wish.spec.persistence.size.text();
-    let rejected = view.record.rejected.get(quantity::SIZE);
+    let rejected = view.record.rejected.get(SIZE);
     let refused = rejected.is_some_and(|rejected| rejected.value == size);
     let Some(wanted) = quantity::bytes(&size).filter(|_| !refused) else {
         return;

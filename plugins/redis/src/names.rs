@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use windlass_sdk::name::{self, LABEL_LIMIT, NAME_LIMIT, STATEFUL_SET_LIMIT};
 
+/// The field of the spec that names the size of volumes.
+pub const SIZE: &str = "spec.persistence.size";
+
 /// On Pods: `master` or `replica`. Patched by the operator, selected by the Services.
 pub const ROLE: &str = "role";
 /// On Pods and volumes: which of the two StatefulSets they belong to.

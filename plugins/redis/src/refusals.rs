@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windlass_sdk::Context;
 use windlass_sdk::wire::Ended;
 
-use crate::quantity;
+use crate::names::SIZE;
 use crate::settings::{Settings, every_minutes, field};
 use crate::spec::RedisSpec;
 use crate::status::{Record, Rejected};
@@ -59,9 +59,9 @@ fn unsupported(spec: &RedisSpec) -> impl Iterator<Item = (String, String)> {
 }
 
 fn size(spec: &RedisSpec, record: &Record) -> Option<(String, String)> {
-    let rejected = record.rejected.get(quantity::SIZE)?;
+    let rejected = record.rejected.get(SIZE)?;
     (rejected.value == spec.persistence.size.text())
-        .then(|| (quantity::SIZE.to_owned(), rejected.why.clone()))
+        .then(|| (SIZE.to_owned(), rejected.why.clone()))
 }
 
 /// Notes in the record what was tried and refused, and forgets what the spec no longer asks for.
@@ -71,7 +71,7 @@ pub fn remember_rejected(cx: &Context<'_>, spec: &RedisSpec, record: &mut Record
         let Ended::Failed(why) = ended else { continue };
         let field = match id.split('/').collect::<Vec<_>>().as_slice() {
             ["set", _, name] if is_refusal(why) => field(name),
-            ["grow", _] if is_forbidden(why) => quantity::SIZE.to_owned(),
+            ["grow", _] if is_forbidden(why) => SIZE.to_owned(),
             _ => continue,
         };
         if let Some(value) = wanted.get(&field) {
@@ -96,7 +96,7 @@ fn wanted(spec: &RedisSpec) -> BTreeMap<String, String> {
     let mut wanted: BTreeMap<String, String> = settings
         .map(|(name, value)| (field(&name.to_ascii_lowercase()), value.clone()))
         .collect();
-    wanted.insert(quantity::SIZE.to_owned(), spec.persistence.size.text());
+    wanted.insert(SIZE.to_owned(), spec.persistence.size.text());
     wanted
 }
 

@@ -25,6 +25,7 @@ pub mod name;
 mod objects;
 mod partial;
 mod plan;
+pub mod quantity;
 pub mod redis;
 mod requirement;
 mod secret;

@@ -1,9 +1,9 @@
 //! my.cnf and the boot script.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use windlass_sdk::quantity;
 
 use super::Blueprint;
-use crate::quantity;
 
 const BOOT: &str = include_str!("../../files/boot.sh");
 const DUMP: &str = include_str!("../../files/dump.sh");
