@@ -7,7 +7,7 @@ pub mod selector;
 pub(crate) mod tests;
 mod view;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -92,6 +92,24 @@ impl Cache {
             .entry(watched.clone())
             .or_insert_with(|| View::new(watched.namespace.clone(), selector));
         Ok(())
+    }
+
+    /// Lets go of what other watchers than these showed, and says which those were. Nobody is told: the objects are
+    /// not gone, only nobody looks at them any more.
+    pub fn close_all_but(&self, wanted: &BTreeSet<Watched>) -> Vec<Watched> {
+        let mut closed = Vec::new();
+        let mut views = self.write();
+        views.retain(|_, of_kind| {
+            of_kind.retain(|watched, _| {
+                let kept = wanted.contains(watched);
+                if !kept {
+                    closed.push(watched.clone());
+                }
+                kept
+            });
+            !of_kind.is_empty()
+        });
+        closed
     }
 
     /// Takes in what a watcher tells.

@@ -150,6 +150,14 @@ struct RawServed {
 }
 
 impl Description {
+    /// The kinds whose objects it reconciles.
+    pub fn kinds(&self) -> BTreeSet<Kind> {
+        self.serves
+            .iter()
+            .map(|served| served.kind.clone())
+            .collect()
+    }
+
     /// Checks what `describe` returned.
     ///
     /// # Errors

@@ -31,6 +31,8 @@ pub enum Reason {
     Availability(String),
     /// The host began to act.
     Started,
+    /// Its plugin was replaced, or what its administrator says about it changed.
+    Switched,
     /// Nothing happened for long.
     Resync,
 }
@@ -58,7 +60,9 @@ impl Reason {
             | Self::RequeueAfter
             | Self::Conflict
             | Self::Retry(_) => Priority::Observed,
-            Self::Availability(_) | Self::Started | Self::Resync => Priority::Routine,
+            Self::Availability(_) | Self::Started | Self::Switched | Self::Resync => {
+                Priority::Routine
+            }
         }
     }
 
@@ -85,6 +89,7 @@ impl fmt::Display for Reason {
             Self::Retry(why) => write!(f, "again after a failure: {why}"),
             Self::Availability(kind) => write!(f, "{kind} became available or went"),
             Self::Started => f.write_str("the host began to act"),
+            Self::Switched => f.write_str("its plugin was replaced or configured anew"),
             Self::Resync => f.write_str("nothing happened for long"),
         }
     }

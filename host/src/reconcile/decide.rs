@@ -109,6 +109,7 @@ impl Reconciler {
             | Reason::Changed
             | Reason::Availability(_)
             | Reason::Started
+            | Reason::Switched
             | Reason::Resync => true,
             Reason::Observed(_)
             | Reason::FollowUp
@@ -158,7 +159,7 @@ impl Reconciler {
     /// Everything that is known at the beginning of a round.
     fn request(&self, round: &mut Round<'_>, deletion: Option<Deletion>) -> Request {
         let children = self.rooms.cache.children(&round.object.key, &self.owned);
-        let running = self.long.running(&round.object.uid);
+        let running = self.carried.long.running(&round.object.uid);
         let outcomes = round.memory.outcomes.iter().map(describe_outcome);
         let long = running.iter().map(describe_running);
         round.record.told = outcomes.chain(long).collect();

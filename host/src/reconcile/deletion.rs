@@ -136,7 +136,7 @@ pub(super) async fn hold(
 ///
 /// # Errors
 /// As [`hold`].
-pub(super) async fn release(
+pub async fn release(
     object: &Object,
     cluster: &Cluster,
     cache: &Cache,

@@ -144,7 +144,7 @@ impl Reconciler {
             owner: &round.object,
             fence,
             lease: &self.rooms.lease,
-            long: &self.long,
+            long: &self.carried.long,
             now: round.now,
         };
         self.rooms.actions.run(&errand, plan.actions()).await

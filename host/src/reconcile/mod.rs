@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-pub use deletion::{FINALIZER, LET_GO};
+pub use deletion::{FINALIZER, LET_GO, release};
 pub use rooms::Rooms;
 
 use crate::actions::LongActions;
@@ -51,16 +51,40 @@ pub struct Reconciler {
     rooms: Rooms,
     gatherer: Gatherer,
     faults: Mutex<Faults>,
-    memories: Memories,
+    carried: Carried,
+}
+
+/// What outlives the plugin's version: it belongs to the objects.
+#[derive(Clone)]
+struct Carried {
+    memories: Arc<Memories>,
     long: LongActions,
     /// Begins the names of this host's rounds.
     prefix: String,
-    rounds: AtomicU64,
+    rounds: Arc<AtomicU64>,
 }
 
 impl Reconciler {
     /// For `plugin` under `spec`; what ends between rounds asks `queue` for another.
     pub fn new(plugin: Arc<dyn Operator>, spec: PluginSpec, rooms: Rooms, queue: Queue) -> Self {
+        let mut prefix = [0; 3];
+        rooms.entropy.fill(&mut prefix);
+        let carried = Carried {
+            memories: Arc::default(),
+            long: LongActions::new(queue),
+            prefix: prefix.iter().map(|byte| format!("{byte:02x}")).collect(),
+            rounds: Arc::default(),
+        };
+        Self::with(plugin, spec, rooms, carried)
+    }
+
+    /// One that goes on where this one stands, with another version of the plugin or another spec. Rounds of this one
+    /// that are in flight end as they began; of one object, only one is in flight.
+    pub fn succeeded_by(&self, plugin: Arc<dyn Operator>, spec: PluginSpec) -> Self {
+        Self::with(plugin, spec, self.rooms.clone(), self.carried.clone())
+    }
+
+    fn with(plugin: Arc<dyn Operator>, spec: PluginSpec, rooms: Rooms, carried: Carried) -> Self {
         let own = |grant: &Grant| match grant {
             Grant::Own(kind) => Some(kind.clone()),
             _ => None,
@@ -76,16 +100,11 @@ impl Reconciler {
             secrets: rooms.secrets.clone(),
             contents: Contents::default(),
         };
-        let mut prefix = [0; 3];
-        rooms.entropy.fill(&mut prefix);
         Self {
             config: serde_json::Value::Object(spec.config.clone()).to_string(),
             owned: spec.grants.iter().filter_map(own).collect(),
             faults: Mutex::default(),
-            memories: Memories::default(),
-            long: LongActions::new(queue),
-            prefix: prefix.iter().map(|byte| format!("{byte:02x}")).collect(),
-            rounds: AtomicU64::new(0),
+            carried,
             plugin,
             spec,
             rooms,
@@ -149,17 +168,17 @@ impl Reconciler {
     }
 
     fn begin<'a>(&'a self, request: &'a ReconcileRequest, object: Arc<Object>) -> Round<'a> {
-        let number = self.rounds.fetch_add(1, Ordering::Relaxed);
+        let number = self.carried.rounds.fetch_add(1, Ordering::Relaxed);
         let now = self.rooms.clock.now();
         let record = explain::Round {
-            id: format!("{}-{number}", self.prefix),
+            id: format!("{}-{number}", self.carried.prefix),
             at: now,
             reason: request.reason.to_string(),
             resource_version: object.resource_version.clone(),
             generation: object.generation,
             ..explain::Round::default()
         };
-        let memory = self.memories.borrow(&request.object, &object.uid);
+        let memory = self.carried.memories.borrow(&request.object, &object.uid);
         let mut round = Round {
             request,
             object,
@@ -168,7 +187,7 @@ impl Reconciler {
             now,
             record,
         };
-        let ended = self.long.ended(&round.object.uid);
+        let ended = self.carried.long.ended(&round.object.uid);
         self.note_outcomes(&mut round, ended);
         round
     }
@@ -226,22 +245,26 @@ impl Reconciler {
     }
 
     fn forget(&self, request: &ReconcileRequest) -> Next {
-        let object = &request.object;
+        self.forget_object(&request.object);
+        Next::Never
+    }
+
+    /// Forgets an object that is gone or is served no longer.
+    pub fn forget_object(&self, object: &Arc<ObjectKey>) {
         self.rooms.index.forget(object);
         self.rooms.history.forget(object);
         self.rooms.metrics.figures.forget(object);
-        if let Some(uid) = self.memories.forget(object) {
+        if let Some(uid) = self.carried.memories.forget(object) {
             self.rooms.recorder.forget(&uid);
-            self.long.forget(&uid);
+            self.carried.long.forget(&uid);
         }
         self.faults().cleared(object);
-        Next::Never
     }
 
     /// Forgets what was remembered of all objects, and stops what runs for them: another host may act from now on.
     pub fn forget_all(&self) {
-        self.long.forget_all();
-        self.memories.clear();
+        self.carried.long.forget_all();
+        self.carried.memories.clear();
     }
 
     fn finalizes(&self, kind: &Kind) -> bool {
@@ -311,6 +334,20 @@ impl Reconciler {
         listed
             .filter(|object| self.is_inside(&object.key))
             .map(|object| Arc::new(object.key.clone()))
+            .collect()
+    }
+
+    /// Those of them that wait for their plugin when they are deleted.
+    pub fn held_objects(&self) -> Vec<Arc<Object>> {
+        let objects = self.objects();
+        let known = objects.iter().filter_map(|key| self.rooms.cache.get(key));
+        known
+            .filter(|object| {
+                object
+                    .finalizers
+                    .iter()
+                    .any(|finalizer| finalizer == FINALIZER)
+            })
             .collect()
     }
 

@@ -7,7 +7,7 @@ mod wanted;
 mod watcher;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -38,12 +38,8 @@ pub enum State {
 pub struct States(Arc<watch::Sender<BTreeMap<Watched, State>>>);
 
 impl States {
-    fn new(watched: &BTreeSet<Watched>) -> Self {
-        let states = watched
-            .iter()
-            .map(|watched| (watched.clone(), State::Starting))
-            .collect();
-        Self(Arc::new(watch::Sender::new(states)))
+    fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(BTreeMap::new())))
     }
 
     /// Says whether that was news.
@@ -70,6 +66,11 @@ impl States {
         let states = self.0.borrow();
         let mut of_kind = states.iter().filter(|(watched, _)| watched.kind == *kind);
         of_kind.any(|(_, state)| matches!(state, State::Unavailable(_)))
+    }
+
+    fn forget(&self, watched: &Watched) {
+        self.0
+            .send_if_modified(|states| states.remove(watched).is_some());
     }
 
     fn of(&self, watched: &Watched) -> Option<State> {
@@ -112,39 +113,64 @@ impl States {
     }
 }
 
-/// All watchers; dropped, they end.
-#[derive(Debug)]
+/// All watchers; dropped, they end. Cheap to clone; all clones are the same.
+#[derive(Clone)]
 pub struct Watchers {
+    cluster: Cluster,
+    cache: Cache,
     states: States,
-    _running: JoinSet<()>,
+    /// Each in a set of its own, which ends it when dropped.
+    running: Arc<Mutex<BTreeMap<Watched, JoinSet<()>>>>,
 }
 
 impl Watchers {
-    /// Starts to watch.
+    /// None yet; what they tell goes into `cache`.
+    pub fn new(cluster: Cluster, cache: Cache) -> Self {
+        Self {
+            cluster,
+            cache,
+            states: States::new(),
+            running: Arc::default(),
+        }
+    }
+
+    /// Starts to watch what is not watched yet.
     ///
     /// # Errors
-    /// When a selector is none.
-    pub fn start(
-        cluster: &Cluster,
-        cache: &Cache,
-        watched: &BTreeSet<Watched>,
-    ) -> Result<Self, crate::cache::selector::NotASelector> {
-        watched.iter().try_for_each(|watched| cache.open(watched))?;
-        let states = States::new(watched);
-        let mut running = JoinSet::new();
-        for watched in watched {
+    /// When a selector is none; nothing is started then.
+    pub fn add(
+        &self,
+        wanted: &BTreeSet<Watched>,
+    ) -> Result<(), crate::cache::selector::NotASelector> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: Vec<_> = wanted
+            .iter()
+            .filter(|watched| !running.contains_key(*watched))
+            .collect();
+        new.iter()
+            .try_for_each(|watched| self.cache.open(watched))?;
+        for watched in new {
+            self.states.set(watched, State::Starting);
             let watcher = Watcher {
-                cluster: cluster.clone(),
-                cache: cache.clone(),
+                cluster: self.cluster.clone(),
+                cache: self.cache.clone(),
                 watched: watched.clone(),
-                states: states.clone(),
+                states: self.states.clone(),
             };
-            running.spawn(watcher.run());
+            let mut task = JoinSet::new();
+            task.spawn(watcher.run());
+            running.insert(watched.clone(), task);
         }
-        Ok(Self {
-            states,
-            _running: running,
-        })
+        Ok(())
+    }
+
+    /// Ends all watches but these, and lets go of what only they showed.
+    pub fn keep_only(&self, wanted: &BTreeSet<Watched>) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|watched, _| wanted.contains(watched));
+        for watched in self.cache.close_all_but(wanted) {
+            self.states.forget(&watched);
+        }
     }
 
     /// The states of all watches.

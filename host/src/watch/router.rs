@@ -49,6 +49,22 @@ impl Router {
         }
     }
 
+    /// Routes to these plugins from now on.
+    pub fn serve(&mut self, serving: HashMap<Kind, Serving>) {
+        self.owners
+            .retain(|_, owner| serving.contains_key(&owner.kind));
+        let new = serving
+            .keys()
+            .filter(|kind| !self.serving.contains_key(*kind));
+        // What is in the cache already, since another plugin looks at it, will not be shown as new.
+        let everything = kube::core::Selector::default();
+        for known in new.flat_map(|kind| self.cache.list(kind, None, &everything)) {
+            let label = (known.key.namespace.clone(), owner_label(&known.key));
+            self.owners.insert(label, Arc::new(known.key.clone()));
+        }
+        self.serving = serving;
+    }
+
     /// Wakes those whom a change concerns.
     pub fn route(&mut self, change: &Change) {
         let Some(object) = change.after.as_ref().or(change.before.as_ref()) else {
@@ -363,6 +379,24 @@ mod tests {
         world.woken().await;
         world.writes(thing("a", 2, 1));
         world.shows(thing("a", 2, 1));
+        assert!(world.woken().await.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_served_later_is_known_with_what_was_seen_before() {
+        let mut world = World::new();
+        let serving = std::mem::take(&mut world.router.serving);
+        world.shows(thing("a", 1, 1));
+        assert!(world.woken().await.is_empty());
+        world.router.serve(serving);
+        let mut claim = owned("v1", "Secret", "data", ("v1", "Node", "none"));
+        claim
+            .labels
+            .insert(OWNER_LABEL.into(), owner_label(&thing("a", 1, 1).key));
+        world.shows(claim);
+        assert_eq!(world.woken().await.len(), 1);
+        world.router.serve(HashMap::new());
+        world.shows(thing("a", 2, 2));
         assert!(world.woken().await.is_empty());
     }
 

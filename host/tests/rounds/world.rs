@@ -15,13 +15,13 @@ use tokio::task::JoinHandle;
 use tower::util::MapRequestLayer;
 use windlass::clock::SystemClock;
 use windlass::cluster::Cluster;
+use windlass::controllers::Plugged;
 use windlass::entropy::SystemEntropy;
 use windlass::explain::{History, Round};
 use windlass::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
 use windlass::object::Kind;
 use windlass::plugin::configuration::PluginSpec;
 use windlass::query::{Databases, Network};
-use windlass::run::Plugged;
 use windlass::start::{Outside, assemble};
 
 use crate::operator::{GRANTS, Scripted, crds};
@@ -131,6 +131,7 @@ impl World {
                 spec,
             }],
         )
+        .await
         .unwrap();
         let history = assembled.told.history.clone();
         let (stop, stopped) = oneshot::channel::<()>();
