@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::backup::BackupArgs;
+use crate::oci::tool::{PullArgs, PushArgs};
 
 /// A Kubernetes operator host: what one application needs to know lives in a sandboxed plugin.
 #[derive(Debug, Parser)]
@@ -35,6 +36,8 @@ pub enum Command {
     Backup(BackupArgs),
     /// Bring a server beside this container to the configuration that is mounted, whenever it changes.
     ReloadConfig(ReloadConfigArgs),
+    /// Move plugins between files, OCI layouts and registries.
+    Plugin(PluginToolArgs),
     /// Compile a component; the host runs this in a child process of its own.
     #[command(name = crate::plugin::compile::SUBCOMMAND, hide = true)]
     CompileComponent {
@@ -45,17 +48,30 @@ pub enum Command {
     },
 }
 
+/// `windlass plugin`.
+#[derive(Debug, Args)]
+pub struct PluginToolArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PluginTool,
+}
+
+/// What to do with a plugin.
+#[derive(Debug, Subcommand)]
+pub enum PluginTool {
+    /// Push a component to a registry or an OCI layout.
+    Push(PushArgs),
+    /// Pull a component from a registry or an OCI layout.
+    Pull(PullArgs),
+}
+
 /// Which plugins.
 #[derive(Debug, Args)]
 pub struct PluginArgs {
     /// A YAML file of `Plugin` documents, or a folder of such files.
-    #[arg(
-        long,
-        env = "WINDLASS_PLUGINS",
-        default_value = "/etc/windlass/plugins"
-    )]
+    #[arg(long, env = "WINDLASS_PLUGINS")]
     pub plugins: PathBuf,
-    /// Where compiled plugins are kept; made if absent, and nobody else may write to it.
+    /// Where plugins are kept, fetched and compiled; made if absent, and nobody else may write to it.
     #[arg(long, env = "WINDLASS_CACHE", default_value = "/var/cache/windlass")]
     pub cache: PathBuf,
 }
@@ -63,9 +79,13 @@ pub struct PluginArgs {
 /// `windlass run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Which plugins.
-    #[command(flatten)]
-    pub plugins: PluginArgs,
+    /// Run the plugins of this YAML file, or of all such files of a folder, instead of those that are installed in the
+    /// cluster as `Plugin` resources.
+    #[arg(long, env = "WINDLASS_PLUGINS")]
+    pub plugins: Option<PathBuf>,
+    /// Where plugins are kept, fetched and compiled; made if absent, and nobody else may write to it.
+    #[arg(long, env = "WINDLASS_CACHE", default_value = "/var/cache/windlass")]
+    pub cache: PathBuf,
     /// The host's own namespace: its lease and the key of its digests live there.
     #[arg(long, env = "POD_NAMESPACE", default_value = "windlass-system")]
     pub namespace: String,

@@ -25,6 +25,8 @@ pub struct Told {
     pub lease: LeaseGuard,
     /// What rounds saw, decided and did.
     pub history: History,
+    /// Whether every installed plugin was tried.
+    pub installed: tokio::sync::watch::Receiver<bool>,
 }
 
 /// A question of `windlass explain`.
@@ -91,15 +93,15 @@ async fn metrics(State(told): State<Told>) -> String {
     told.metrics.text()
 }
 
-/// Ready when everything that is served is watched, whether or not this host acts: a stand-by is ready to.
+/// Ready when every plugin was tried and everything that is served is watched, whether or not this host acts: a
+/// stand-by is ready to.
 async fn ready(State(told): State<Told>) -> (StatusCode, String) {
-    match told.states.is_settled() {
-        true => (StatusCode::OK, "ok\n".into()),
-        false => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the first lists are not complete\n".into(),
-        ),
-    }
+    let waits_for = match (*told.installed.borrow(), told.states.is_settled()) {
+        (true, true) => return (StatusCode::OK, "ok\n".into()),
+        (false, _) => "plugins are being installed\n",
+        (true, false) => "the first lists are not complete\n",
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, waits_for.into())
 }
 
 async fn explained(State(told): State<Told>, Query(asked): Query<Asked>) -> Json<Vec<Explained>> {

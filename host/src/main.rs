@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use windlass::args::{Arguments, Command};
-use windlass::{ask, backup, plugin, reload_config, start, telemetry};
+use windlass::args::{Arguments, Command, PluginTool};
+use windlass::{ask, backup, oci, plugin, reload_config, start, telemetry};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -33,6 +33,10 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::Explain(arguments) => ask::explain(&arguments).await,
             Command::Backup(arguments) => backup::run(&arguments).await,
             Command::ReloadConfig(arguments) => reload_config::run(arguments).await,
+            Command::Plugin(arguments) => match arguments.command {
+                PluginTool::Push(arguments) => oci::tool::run_push(&arguments).await,
+                PluginTool::Pull(arguments) => oci::tool::run_pull(&arguments).await,
+            },
             Command::CompileComponent { .. } => Ok(()),
         }
     })

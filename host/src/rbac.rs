@@ -180,6 +180,12 @@ fn host_rules() -> Rules {
     rules.allow("events.k8s.io", "events", &["create", "patch"]);
     rules.allow("", "events", &["create", "patch"]);
     rules.allow("", "namespaces", WATCH);
+    rules.allow(
+        "windlass.dev",
+        "plugins",
+        &["get", "list", "watch", "patch"],
+    );
+    rules.allow("windlass.dev", "plugins/status", &["patch"]);
     rules
 }
 

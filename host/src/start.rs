@@ -15,21 +15,23 @@ use crate::args::{PluginArgs, RbacArgs, RunArgs};
 use crate::cache::Cache;
 use crate::clock::{SharedClock, SystemClock};
 use crate::cluster::Cluster;
+use crate::controllers::Plugged;
 use crate::endpoints::{self, Told};
 use crate::entropy::{SharedEntropy, SystemEntropy};
 use crate::events::Recorder;
 use crate::explain::History;
+use crate::install::{Acquirer, Installer};
 use crate::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
 use crate::metrics::Metrics;
 use crate::plugin::compile::Compiler;
 use crate::plugin::{Loader, Operator, Plugin, PluginResource};
 use crate::query::{Databases, Network, Queries};
 use crate::reconcile::Rooms;
-use crate::run::{Host, Plugged};
+use crate::run::Host;
 use crate::secrets::Secrets;
 use crate::status::StatusWriter;
 use crate::target::Targets;
-use crate::watch::{Allowed, Index, Watchers, wanted};
+use crate::watch::{Index, Watchers};
 use crate::{crds, gate, rbac};
 
 /// The Lease that all hosts of one installation share.
@@ -42,8 +44,15 @@ const AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 /// # Errors
 /// When the cluster is not reached, no plugin can be loaded, or an address cannot be listened on.
 pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
-    let plugins = load(&arguments.plugins).await?;
     let cluster = connect().await?;
+    let store = Store::open(&arguments.cache)?;
+    let acquirer = store
+        .acquirer
+        .with_pull_secrets(cluster.clone(), arguments.namespace.clone());
+    let fixed = match &arguments.plugins {
+        Some(path) => load(path, &acquirer, &store.loader).await?,
+        None => Vec::new(),
+    };
     let clock: SharedClock = Arc::new(SystemClock);
     let entropy: SharedEntropy = Arc::new(SystemEntropy);
     let settings = lease_settings(&arguments, &entropy);
@@ -56,15 +65,34 @@ pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
         lease: lease.clone(),
         namespace: arguments.namespace.clone(),
     };
-    let assembled = assemble(outside, plugins)?;
+    let assembled = assemble(outside, fixed).await?;
+    let controllers = assembled.host.controllers();
+    let installer = match &arguments.plugins {
+        Some(_) => None,
+        None => Some(Installer::new(
+            assembled.rooms,
+            controllers,
+            acquirer,
+            store.loader,
+        )),
+    };
     let stop = stop_signal()?;
-    let told = assembled.told.clone();
+    let mut told = assembled.told.clone();
+    if let Some(installer) = &installer {
+        told.installed = installer.settled();
+    }
     let metrics = endpoints::serve(arguments.listen, told.clone(), stopped(stop.clone()));
     let explain = endpoints::serve_explain(arguments.listen_explain, told, stopped(stop.clone()));
     // The lease is given back only after the last round ended.
     let (rounds_over, over) = watch::channel(false);
+    let installed = async {
+        if let Some(installer) = installer {
+            installer.run(stopped(stop.clone())).await;
+        }
+        Ok(())
+    };
     let rounds = async {
-        assembled.host.run(stopped(stop)).await;
+        assembled.host.run(stopped(stop.clone())).await;
         let _ = rounds_over.send(true);
         Ok(())
     };
@@ -72,7 +100,7 @@ pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
         keeper.run(stopped(over)).await;
         Ok(())
     };
-    tokio::try_join!(metrics, explain, rounds, kept).map(drop)
+    tokio::try_join!(metrics, explain, installed, rounds, kept).map(drop)
 }
 
 /// What stands outside the host, each entering at one place: a test or the simulator puts its own here.
@@ -97,13 +125,15 @@ pub struct Assembled {
     pub host: Host,
     /// What is told about it.
     pub told: Told,
+    /// The rooms that its rounds pass through.
+    pub rooms: Rooms,
 }
 
 /// Puts the rooms together and begins to watch.
 ///
 /// # Errors
-/// When a plugin's description bounds a kind by something that is no label selector.
-pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assembled> {
+/// When two plugins serve one kind, or a description bounds a kind by something that is no label selector.
+pub async fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assembled> {
     let Outside {
         cluster,
         databases,
@@ -114,12 +144,7 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
     } = outside;
     let cluster = Cluster::new(gate::writes_under(lease.clone(), cluster.client()));
     let (cache, changes) = Cache::new();
-    let watched = wanted(plugins.iter().map(|Plugged { plugin, spec }| Allowed {
-        description: plugin.description(),
-        grants: &spec.grants,
-        namespaces: &spec.namespaces,
-    }));
-    let watchers = Watchers::start(&cluster, &cache, &watched)?;
+    let watchers = Watchers::new(cluster.clone(), cache.clone());
     let secrets = Arc::new(Secrets::new(
         cluster.clone(),
         cache.clone(),
@@ -171,11 +196,16 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
         states: rooms.states.clone(),
         lease: rooms.lease.clone(),
         history: rooms.history.clone(),
+        installed: watch::channel(true).1,
     };
-    Ok(Assembled {
-        host: Host::new(rooms, plugins, changes, watchers),
-        told,
-    })
+    let host = Host::new(rooms.clone(), changes, watchers);
+    let controllers = host.controllers();
+    for plugged in plugins {
+        let name = plugged.plugin.name().to_owned();
+        let served = controllers.serve(plugged).await;
+        served.with_context(|| format!("failed to serve the plugin {name}"))?;
+    }
+    Ok(Assembled { host, told, rooms })
 }
 
 /// `windlass crds`.
@@ -183,7 +213,7 @@ pub fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result<Assem
 /// # Errors
 /// When a plugin cannot be loaded, or two carry different CRDs under one name.
 pub async fn print_crds(arguments: &PluginArgs) -> anyhow::Result<()> {
-    let plugins = load(arguments).await?;
+    let plugins = load_alone(arguments).await?;
     let descriptions = plugins.iter().map(|plugged| plugged.plugin.description());
     print!("{}", crds::yaml(descriptions)?);
     Ok(())
@@ -194,7 +224,7 @@ pub async fn print_crds(arguments: &PluginArgs) -> anyhow::Result<()> {
 /// # Errors
 /// When a plugin cannot be loaded.
 pub async fn print_rbac(arguments: &RbacArgs) -> anyhow::Result<()> {
-    let plugins = load(&arguments.plugins).await?;
+    let plugins = load_alone(&arguments.plugins).await?;
     let granted: Vec<_> = plugins
         .iter()
         .map(|Plugged { plugin, spec }| rbac::Granted {
@@ -212,26 +242,62 @@ pub async fn print_rbac(arguments: &RbacArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Loads all configured plugins. One that cannot be loaded is told about and left out; the others run.
-async fn load(arguments: &PluginArgs) -> anyhow::Result<Vec<Plugged>> {
-    let compiler = Compiler::this_program().context("failed to find this program's own file")?;
-    let loader = Loader::new(&arguments.cache, compiler)?;
+/// What of plugins is kept on disk, and who uses it.
+struct Store {
+    acquirer: Acquirer,
+    loader: Loader,
+}
+
+impl Store {
+    fn open(cache: &Path) -> anyhow::Result<Self> {
+        let named = || format!("failed to use the cache {}", cache.display());
+        std::fs::create_dir_all(cache).with_context(named)?;
+        let compiler =
+            Compiler::this_program().context("failed to find this program's own file")?;
+        Ok(Self {
+            acquirer: Acquirer::new(cache).with_context(named)?,
+            loader: Loader::new(&cache.join("compiled"), compiler)?,
+        })
+    }
+}
+
+/// Loads what `arguments` name, without a cluster.
+async fn load_alone(arguments: &PluginArgs) -> anyhow::Result<Vec<Plugged>> {
+    let Store { acquirer, loader } = Store::open(&arguments.cache)?;
+    load(&arguments.plugins, &acquirer, &loader).await
+}
+
+/// Loads all plugins of a file or folder. One that cannot be loaded is told about and left out; the others run.
+async fn load(path: &Path, acquirer: &Acquirer, loader: &Loader) -> anyhow::Result<Vec<Plugged>> {
     let mut loaded = Vec::new();
-    for resource in configured(&arguments.plugins)? {
-        match loader.load(&resource).await {
+    for resource in configured(path)? {
+        match load_one(&resource, acquirer, loader).await {
             Ok(plugin) => loaded.push(plugged(plugin, resource)),
             Err(error) => {
-                tracing::error!(plugin = resource.metadata.name, %error, "failed to load the plugin");
+                let plugin = resource.metadata.name;
+                tracing::error!(
+                    plugin,
+                    error = format!("{error:#}"),
+                    "failed to load the plugin"
+                );
             }
         }
     }
     if loaded.is_empty() {
-        bail!(
-            "none of the plugins in {} could be loaded",
-            arguments.plugins.display()
-        );
+        bail!("none of the plugins in {} could be loaded", path.display());
     }
     Ok(loaded)
+}
+
+async fn load_one(
+    PluginResource { metadata, spec, .. }: &PluginResource,
+    acquirer: &Acquirer,
+    loader: &Loader,
+) -> anyhow::Result<Arc<Plugin>> {
+    let acquired = acquirer.acquire(spec, None).await?;
+    Ok(loader
+        .prepare(&metadata.name, spec, &acquired.component)
+        .await?)
 }
 
 fn plugged(plugin: Arc<Plugin>, resource: PluginResource) -> Plugged {

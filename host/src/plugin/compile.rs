@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::oci::evict;
 use crate::plugin::engine;
 use crate::plugin::precompiled::PrivateDirectory;
 
@@ -30,6 +31,9 @@ const CPU_SECONDS: u64 = 300;
 
 /// How long to wait for the compiling process.
 const DEADLINE: Duration = Duration::from_secs(300);
+
+/// What is kept at most. An interpreter makes 80 MB of machine code; what is in use stays mapped without its file.
+const LIMIT: u64 = 256 << 20;
 
 /// Why a component was not compiled.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +135,8 @@ impl Cache {
         self.compiler.compile(engine, wasm, draft.path()).await?;
         draft
             .persist(self.directory.path().join(&name))
+            .map_err(|error| unusable(error.to_string()))?;
+        evict(self.directory.path(), LIMIT, |entry| entry == name)
             .map_err(|error| unusable(error.to_string()))?;
         self.directory
             .load(engine, &name)

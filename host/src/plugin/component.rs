@@ -106,6 +106,16 @@ impl Plugin {
             .collect()
     }
 
+    /// Has an instance ready for the first call.
+    ///
+    /// # Errors
+    /// When none can be started.
+    pub async fn warm(&self) -> Result<(), Fault> {
+        let instance = self.starter.start().await?;
+        self.pool.give_back(instance);
+        Ok(())
+    }
+
     async fn call(&self, entry: Entry, request: &Request) -> Result<Step, CallError> {
         size::check(request, self.spec.limits.request)?;
         let instance = match self.spec.isolation {

@@ -1,6 +1,7 @@
 //! Which plugins to load and what to allow them: the spec of a `Plugin`, read from a YAML file for now.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,12 @@ pub struct Metadata {
 pub struct PluginSpec {
     /// Where its component comes from.
     pub source: Source,
+    /// How the registry is reached, where the source is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry: Option<RegistryAccess>,
+    /// Who must have signed it; without this, nobody needs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
     /// What it is allowed, by name, such as `own:apps/v1/StatefulSet`; nothing else is.
     #[serde(default)]
     #[schemars(with = "BTreeSet<String>")]
@@ -83,8 +90,37 @@ pub struct PluginSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Source {
+    /// An artifact in a registry: oci://HOST/REPOSITORY[:TAG][@DIGEST]. A tag means what it meant when it was first
+    /// looked up; name the digest to be sure of it.
+    Oci(String),
+    /// An artifact in an OCI image layout on the host's disk: FOLDER[:TAG][@DIGEST].
+    Layout(String),
     /// A file on the host's disk; a relative path begins where the configuration file lies.
+    #[schemars(with = "String")]
     File(PathBuf),
+}
+
+/// How a registry is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RegistryAccess {
+    /// A Secret of type kubernetes.io/dockerconfigjson in the host's own namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull_secret: Option<String>,
+    /// A certificate authority to trust beside the system's, as PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// True to speak HTTP without TLS: for a registry on the same machine or network.
+    pub insecure: bool,
+}
+
+/// Who must have signed an artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Verify {
+    /// Public keys as cosign generate-key-pair writes them, as PEM; one of them is enough.
+    #[schemars(length(min = 1))]
+    pub cosign_keys: Vec<String>,
 }
 
 /// How far the calls of one plugin are kept apart.
@@ -175,10 +211,22 @@ impl PluginResource {
     }
 }
 
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Oci(text) => f.write_str(text),
+            Self::Layout(text) => write!(f, "layout:{text}"),
+            Self::File(path) => write!(f, "file:{}", path.display()),
+        }
+    }
+}
+
 impl Source {
     fn resolve(&mut self, folder: &Path) {
         match self {
             Self::File(file) => *file = folder.join(&*file),
+            Self::Layout(text) => *text = folder.join(&*text).display().to_string(),
+            Self::Oci(_) => {}
         }
     }
 }

@@ -56,6 +56,22 @@ pub enum LoadError {
     Configuration(String),
 }
 
+impl LoadError {
+    /// One word for a condition's reason.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Engine(_) => "EngineFailed",
+            Self::Read { .. } => "FileFailed",
+            Self::Compile(_) => "NotCompiled",
+            Self::NotAPlugin(_) => "NotAPlugin",
+            Self::Describe(_) => "DescribeFailed",
+            Self::TwoDescriptions(_) => "NotDeterministic",
+            Self::Description(_) => "DescriptionInvalid",
+            Self::Configuration(_) => "ConfigurationInvalid",
+        }
+    }
+}
+
 /// Loads plugins; one for the whole host.
 pub struct Loader {
     engine: Engine,
@@ -79,22 +95,34 @@ impl Loader {
         })
     }
 
-    /// Fetches, compiles, admits and asks a plugin what it is.
+    /// Loads a plugin from a file.
     ///
     /// # Errors
     /// Names the step that failed, and why.
     pub async fn load(&self, resource: &PluginResource) -> Result<Arc<Plugin>, LoadError> {
         let PluginResource { metadata, spec, .. } = resource;
         let wasm = fetch(&spec.source).await?;
-        let component = self.cache.component(&self.engine, &wasm).await?;
-        drop(wasm);
+        self.prepare(&metadata.name, spec, &wasm).await
+    }
+
+    /// Compiles and admits the component `wasm`, and asks what it is. Administrators call it `name`.
+    ///
+    /// # Errors
+    /// Names the step that failed, and why.
+    pub async fn prepare(
+        &self,
+        name: &str,
+        spec: &PluginSpec,
+        wasm: &[u8],
+    ) -> Result<Arc<Plugin>, LoadError> {
+        let component = self.cache.component(&self.engine, wasm).await?;
         let component = self.admit(&component)?;
-        let log = PluginLog::new(&metadata.name, &spec.limits);
+        let log = PluginLog::new(name, &spec.limits);
         let starter = Starter::new(component, &spec.limits, log);
         let description = describe(&starter).await?;
         check_configuration(&description, spec)?;
         Ok(Plugin::new(
-            metadata.name.clone(),
+            name.to_owned(),
             description,
             spec.clone(),
             starter,
@@ -110,7 +138,12 @@ impl Loader {
 }
 
 async fn fetch(source: &Source) -> Result<Vec<u8>, LoadError> {
-    let Source::File(path) = source;
+    let Source::File(path) = source else {
+        return Err(LoadError::Read {
+            path: source.to_string().into(),
+            why: "it is not a file".into(),
+        });
+    };
     let failed = |why: String| LoadError::Read {
         path: path.clone(),
         why,

@@ -28,7 +28,8 @@ pub(super) enum Ground {
 const SCENARIOS: &str = "/e2e#windlass-e2e@";
 
 /// The package, and its test programs, that run on a control plane.
-const ON_A_CONTROL_PLANE: (&str, [&str; 2]) = ("/host#windlass@", ["control_plane", "rounds"]);
+const ON_A_CONTROL_PLANE: (&str, [&str; 3]) =
+    ("/host#windlass@", ["control_plane", "install", "rounds"]);
 
 /// One program full of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]

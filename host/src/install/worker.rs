@@ -1,0 +1,502 @@
+//! One Plugin, from its source to being served, again and again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::admit::{self, names};
+use super::removal;
+use super::status::{PluginStatus, Report, Step, unasked};
+use super::{AcquireError, Acquired, Shared, Shown, plugins};
+use crate::cluster::{ClusterError, asked};
+use crate::controllers::{Controller, NotServed, Plugged};
+use crate::object::FIELD_MANAGER;
+use crate::oci::Digest;
+use crate::plugin::configuration::{PluginSpec, Source};
+use crate::plugin::loader::LoadError;
+use crate::plugin::{Operator, Plugin};
+
+/// How often status is brought up to date with what changes by itself, such as the number of objects.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether a tag still means what it meant, in times of the above.
+const RESOLVE_EVERY: u32 = 30;
+
+/// Brings one Plugin about.
+pub(super) struct Worker {
+    name: String,
+    shared: Arc<Shared>,
+    shown: watch::Receiver<Shown>,
+    poke: watch::Receiver<u64>,
+    served: Option<Served>,
+    report: Report,
+}
+
+/// What is served now.
+#[derive(Clone)]
+struct Served {
+    spec: PluginSpec,
+    digest: Digest,
+}
+
+/// What of a Plugin asks for another look when it changes.
+type Asked = (Option<i64>, bool, bool);
+
+fn asked_for(plugin: &DynamicObject) -> Asked {
+    let meta = &plugin.metadata;
+    let deleting = meta.deletion_timestamp.is_some();
+    (meta.generation, deleting, removal::is_let_go(plugin))
+}
+
+/// Why the worker looks again.
+enum Woken {
+    Changed,
+    Poked,
+    Retry,
+}
+
+impl Worker {
+    pub(super) fn new(
+        name: String,
+        shared: Arc<Shared>,
+        shown: watch::Receiver<Shown>,
+        poke: watch::Receiver<u64>,
+    ) -> Self {
+        Self {
+            name,
+            shared,
+            shown,
+            poke,
+            served: None,
+            report: Report::begun(),
+        }
+    }
+
+    /// Runs until the Plugin is gone.
+    pub(super) async fn run(mut self) {
+        let mut waits = backoff();
+        loop {
+            let Some(plugin) = self.shown.borrow_and_update().clone() else {
+                self.leave().await;
+                return;
+            };
+            let mut shown = self.shown.clone();
+            let looked = tokio::select! {
+                report = self.look(&plugin) => Some(report),
+                () = changed(&mut shown, asked_for(&plugin)) => None,
+            };
+            let Some(report) = looked else {
+                continue;
+            };
+            self.report = report;
+            self.shared.tried(&self.name);
+            self.tell().await;
+            match self.wait(&plugin, &mut waits).await {
+                Woken::Changed | Woken::Poked => waits = backoff(),
+                Woken::Retry => {}
+            }
+        }
+    }
+
+    /// Waits until there is a reason to look again, telling meanwhile what changes by itself.
+    async fn wait(&mut self, plugin: &DynamicObject, waits: &mut ExponentialBackoff) -> Woken {
+        let failed = self.report.failure().is_some();
+        let retry = match failed {
+            true => waits.next().unwrap_or(LONGEST_WAIT),
+            false => Duration::MAX,
+        };
+        let retry = tokio::time::sleep(retry);
+        tokio::pin!(retry);
+        let mut ticks = tokio::time::interval(TELL_EVERY);
+        ticks.reset();
+        let mut count: u32 = 0;
+        let mut shown = self.shown.clone();
+        loop {
+            tokio::select! {
+                () = changed(&mut shown, asked_for(plugin)) => return Woken::Changed,
+                // The sender lives as long as the worker.
+                _ = self.poke.changed() => return Woken::Poked,
+                () = &mut retry, if failed => return Woken::Retry,
+                _ = ticks.tick() => {
+                    count = count.wrapping_add(1);
+                    if count.is_multiple_of(RESOLVE_EVERY) && !failed {
+                        self.check_tag().await;
+                    }
+                    self.tell().await;
+                    if plugin.metadata.deletion_timestamp.is_some() {
+                        return Woken::Poked;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The whole way, from the source to being served.
+    async fn look(&mut self, plugin: &DynamicObject) -> Report {
+        if plugin.metadata.deletion_timestamp.is_some() {
+            return self.remove(plugin).await;
+        }
+        let mut report = Report::begun();
+        let spec: PluginSpec = match serde_json::from_value(plugin.data["spec"].clone()) {
+            Ok(spec) => spec,
+            Err(error) => {
+                let why = format!("spec: {error}");
+                report.fail(Step::Fetched, "InvalidSpec", &why);
+                return self.not_served(report, "InvalidSpec", &why);
+            }
+        };
+        if self.is_served(&spec) && self.report.failure().is_none() {
+            return self.report.clone();
+        }
+        let pinned = self.pinned(plugin, &spec);
+        let acquired = match self.shared.acquirer.acquire(&spec, pinned.as_ref()).await {
+            Ok(acquired) => acquired,
+            Err(error) => return self.not_acquired(report, &error),
+        };
+        report.hold(Step::Fetched, "Fetched", acquired.digest.to_string());
+        match acquired.signed {
+            true => report.hold(
+                Step::Verified,
+                "Signed",
+                "a key in verify.cosignKeys signed it",
+            ),
+            false => report.hold(Step::Verified, "NotRequired", "verify is not set"),
+        }
+        let loaded = self
+            .shared
+            .loader
+            .prepare(&self.name, &spec, &acquired.component)
+            .await;
+        match loaded {
+            Ok(loaded) => self.admit(plugin, spec, &acquired, loaded, report).await,
+            Err(error) => self.not_loaded(report, &error),
+        }
+    }
+
+    async fn admit(
+        &mut self,
+        plugin: &DynamicObject,
+        spec: PluginSpec,
+        acquired: &Acquired,
+        loaded: Arc<Plugin>,
+        mut report: Report,
+    ) -> Report {
+        let version = loaded.description().version.to_string();
+        report.hold(Step::Compiled, "Compiled", format!("version {version}"));
+        let missing = loaded.missing_grants();
+        match missing.is_empty() {
+            true => report.hold(Step::Granted, "Granted", "everything that it asks for"),
+            false => report.fail(
+                Step::Granted,
+                "GrantsMissing",
+                format!(
+                    "it asks for what grants does not list, and does without: {}",
+                    names(&missing)
+                ),
+            ),
+        }
+        if let Some(current) = self.shared.controllers.get(&self.name) {
+            let new = loaded.description();
+            if let Err(why) = admit::replacement(&current, new, &spec.grants) {
+                return self.not_served(report, why.reason(), &why.to_string());
+            }
+        }
+        if let Err(error) = self.hold(plugin).await {
+            return self.not_served(report, "NotHeld", &error.to_string());
+        }
+        if let Err(fault) = loaded.warm().await {
+            return self.not_served(report, "NotStarted", &fault.to_string());
+        }
+        let suspended = spec.suspended;
+        let plugged = Plugged {
+            plugin: loaded,
+            spec: spec.clone(),
+        };
+        if let Err(error) = self.shared.claim(&self.name, plugged).await {
+            let reason = match error {
+                NotServed::KindTaken { .. } => "KindTaken",
+                NotServed::Selector(_) => "InvalidSelector",
+            };
+            return self.not_served(report, reason, &error.to_string());
+        }
+        tracing::info!(plugin = self.name, %version, digest = %acquired.digest, "plugin served");
+        self.served = Some(Served {
+            spec,
+            digest: acquired.digest.clone(),
+        });
+        self.shared
+            .note_in_use(&self.name, BTreeSet::from([acquired.digest.clone()]));
+        match suspended {
+            true => report.fail(
+                Step::Serving,
+                "Suspended",
+                "suspended is true: its objects are left alone",
+            ),
+            false => report.hold(Step::Serving, "Serving", format!("version {version}")),
+        }
+        report
+    }
+
+    fn not_acquired(&self, mut report: Report, error: &AcquireError) -> Report {
+        let why = error.to_string();
+        match error.is_about_signature() {
+            true => {
+                report.hold(Step::Fetched, "Fetched", "the artifact was fetched");
+                report.fail(Step::Verified, error.reason(), &why);
+            }
+            false => report.fail(Step::Fetched, error.reason(), &why),
+        }
+        self.not_served(report, error.reason(), &why)
+    }
+
+    fn not_loaded(&self, mut report: Report, error: &LoadError) -> Report {
+        let why = error.to_string();
+        match error {
+            LoadError::Configuration(_) => report.hold(Step::Compiled, "Compiled", "compiled"),
+            _ => report.fail(Step::Compiled, error.reason(), &why),
+        }
+        self.not_served(report, error.reason(), &why)
+    }
+
+    /// What is served goes on; otherwise nothing is.
+    fn not_served(&self, mut report: Report, reason: &'static str, why: &str) -> Report {
+        match self.controller() {
+            Some(controller) => {
+                let version = controller
+                    .reconciler()
+                    .plugin()
+                    .description()
+                    .version
+                    .to_string();
+                let going_on =
+                    format!("version {version} goes on; what spec asks for is not served: {why}");
+                report.hold(Step::Serving, "PreviousVersion", going_on);
+                // So that it is tried again.
+                report.fail_if_none(reason, why);
+            }
+            None => report.fail(Step::Serving, reason, why),
+        }
+        tracing::warn!(
+            plugin = self.name,
+            reason,
+            why,
+            "what a Plugin asks for is not served"
+        );
+        report
+    }
+
+    fn controller(&self) -> Option<Controller> {
+        self.shared.controllers.get(&self.name)
+    }
+
+    fn is_served(&self, spec: &PluginSpec) -> bool {
+        let same = self
+            .served
+            .as_ref()
+            .is_some_and(|served| served.spec == *spec);
+        same && self.controller().is_some()
+    }
+
+    /// The digest that the source's tag was resolved to before, by this host or the one that acted.
+    /// Layouts and files are not pinned: they come with the host's image.
+    fn pinned(&self, plugin: &DynamicObject, spec: &PluginSpec) -> Option<Digest> {
+        let Source::Oci(source) = spec.source.clone() else {
+            return None;
+        };
+        let here = self
+            .served
+            .as_ref()
+            .filter(|served| served.spec.source.to_string() == source);
+        if let Some(served) = here {
+            return Some(served.digest.clone());
+        }
+        let status = status_of(plugin);
+        status.digest.filter(|_| status.source == Some(source))
+    }
+
+    /// Tells when a tag means something else than what is served.
+    async fn check_tag(&mut self) {
+        let Some(Served { spec, digest, .. }) = self.served.clone() else {
+            return;
+        };
+        match self.shared.acquirer.resolve(&spec).await {
+            Ok(Some(now)) if now != digest => self.report.hold(
+                Step::Fetched,
+                "TagMoved",
+                format!("{digest} is served; the tag means {now} now: name the digest in source to switch"),
+            ),
+            Ok(_) => self.report.hold(Step::Fetched, "Fetched", digest.to_string()),
+            Err(error) if error.reason() == "NotFound" => self.report.hold(
+                Step::Fetched,
+                "TagVanished",
+                format!("{digest} is served from what was fetched before; {error}"),
+            ),
+            Err(error) => tracing::warn!(plugin = self.name, %error, "failed to look at a tag"),
+        }
+    }
+
+    /// Writes status, if it differs and this host acts.
+    async fn tell(&self) {
+        let Some(plugin) = self.shown.borrow().clone() else {
+            return;
+        };
+        if self.shared.lease.remaining().is_none() {
+            return;
+        }
+        let before = status_of(&plugin);
+        let after = self.status(&plugin, &before);
+        if before == after {
+            return;
+        }
+        let api: Api<DynamicObject> = Api::all_with(self.shared.cluster.client(), &plugins());
+        let patch = json!({
+            "apiVersion": "windlass.dev/v1alpha1",
+            "kind": "Plugin",
+            "metadata": {"name": self.name},
+            "status": after,
+        });
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let patch = Patch::Apply(&patch);
+        let written = asked(
+            "write a Plugin's status",
+            api.patch_status(&self.name, &parameters, &patch),
+        );
+        if let Err(error) = written.await {
+            tracing::warn!(plugin = self.name, %error, "failed to tell how a Plugin stands");
+        }
+    }
+
+    fn status(&self, plugin: &DynamicObject, before: &PluginStatus) -> PluginStatus {
+        let now = i64::try_from(self.shared.clock.now()).unwrap_or(i64::MAX);
+        let now = Time(Timestamp::from_millisecond(now).unwrap_or_default());
+        let generation = plugin.metadata.generation;
+        let mut status = PluginStatus {
+            observed_generation: generation,
+            conditions: self.report.conditions(&before.conditions, generation, &now),
+            ..PluginStatus::default()
+        };
+        if let Some(controller) = self.controller() {
+            describe(&mut status, &controller);
+        }
+        if let Some(served) = &self.served {
+            status.short_digest = Some(served.digest.short().to_owned());
+            status.digest = Some(served.digest.clone());
+            status.source = Some(served.spec.source.to_string());
+        }
+        status
+    }
+
+    /// Puts the finalizer on, so that the Plugin is not gone while its objects are there.
+    async fn hold(&self, plugin: &DynamicObject) -> Result<(), ClusterError> {
+        match self.shared.lease.remaining() {
+            Some(_) => removal::hold(&self.shared.cluster, plugin).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn remove(&mut self, plugin: &DynamicObject) -> Report {
+        let mut report = self.report.clone();
+        let acts = self.shared.lease.remaining().is_some();
+        let waits_for = removal::waits_for(self.controller().as_ref(), plugin);
+        match waits_for {
+            Some(why) => report.hold(Step::Serving, "RemovalWaits", why),
+            None if acts => {
+                if let Err(error) = self.let_go(plugin).await {
+                    report.fail(Step::Serving, "RemovalFailed", error.to_string());
+                }
+            }
+            None => {}
+        }
+        report
+    }
+
+    async fn let_go(&mut self, plugin: &DynamicObject) -> Result<(), ClusterError> {
+        let controller = self.controller();
+        let left = controller.map(|controller| controller.reconciler().held_objects());
+        self.leave().await;
+        for object in left.unwrap_or_default() {
+            removal::release_object(&self.shared.rooms, &object).await?;
+        }
+        removal::release(&self.shared.cluster, plugin).await
+    }
+
+    async fn leave(&mut self) {
+        self.served = None;
+        self.shared.controllers.withdraw(&self.name).await;
+        self.shared.note_in_use(&self.name, BTreeSet::new());
+        self.shared.poke_others(&self.name);
+        tracing::info!(plugin = self.name, "plugin withdrawn");
+    }
+}
+
+impl Shared {
+    /// Serves a plugin; a younger Plugin that has one of its kinds gives way.
+    async fn claim(&self, name: &str, plugged: Plugged) -> Result<(), NotServed> {
+        loop {
+            match self.controllers.serve(plugged.clone()).await {
+                Err(NotServed::KindTaken { by, .. }) if self.is_older(name, &by) => {
+                    self.controllers.withdraw(&by).await;
+                    self.poke_others(name);
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+fn describe(status: &mut PluginStatus, controller: &Controller) {
+    let reconciler = controller.reconciler();
+    let (description, spec) = (reconciler.plugin().description(), reconciler.spec());
+    let asks = description.asks();
+    let missing = spec.grants.missing(&asks);
+    status.version = Some(description.version.to_string());
+    status.purpose = Some(description.purpose.clone()).filter(|purpose| !purpose.is_empty());
+    status.kinds = description
+        .kinds()
+        .iter()
+        .map(|kind| kind.kind.clone())
+        .collect();
+    status.objects = Some(reconciler.objects().len());
+    status.missing_grants = missing.into_iter().map(ToString::to_string).collect();
+    status.unasked_grants = unasked(&spec.grants, &asks);
+    let faults = reconciler.faults();
+    let counts = faults.counts().iter();
+    status.faults = counts
+        .map(|(reason, count)| ((*reason).to_owned(), *count))
+        .collect();
+    status.last_fault = faults.last().map(|text| text.chars().take(1024).collect());
+}
+
+fn status_of(plugin: &DynamicObject) -> PluginStatus {
+    // A status that cannot be read is written anew.
+    serde_json::from_value(plugin.data["status"].clone()).unwrap_or_default()
+}
+
+/// Waits until the Plugin asks for something else than `before`, or is gone.
+async fn changed(shown: &mut watch::Receiver<Shown>, before: Asked) {
+    let differs = |shown: &Shown| {
+        shown
+            .as_ref()
+            .is_none_or(|plugin| asked_for(plugin) != before)
+    };
+    // The sender lives as long as the worker.
+    let _ = shown.wait_for(differs).await;
+}
+
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+fn backoff() -> ExponentialBackoff {
+    ExponentialBuilder::new()
+        .with_min_delay(Duration::from_secs(2))
+        .with_max_delay(LONGEST_WAIT)
+        .without_max_times()
+        .with_jitter()
+        .build()
+}

@@ -1,0 +1,88 @@
+//! A Plugin that is removed does not leave its objects behind without a word.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use crate::world::{World, component, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_with_objects_serves_on_until_they_are_gone() {
+    let world = World::new().await;
+    world.push(&component(), "one", "1").await;
+    let host = world.host().await;
+    world.apply("hostile", world.spec(":one")).await;
+    world.make("a", "oneChild").await;
+    world.until_served("a").await;
+    world
+        .plugins()
+        .delete("hostile", &Default::default())
+        .await
+        .unwrap();
+    let plugin = world
+        .until("hostile", |plugin| {
+            plugin.to_string().contains("RemovalWaits")
+        })
+        .await;
+    assert!(
+        plugin.to_string().contains("windlass.dev/let-go=true"),
+        "{plugin:#}"
+    );
+    world
+        .config_maps()
+        .delete("a-made", &Default::default())
+        .await
+        .unwrap();
+    world.until_served("a").await;
+    world
+        .victims()
+        .delete("a", &Default::default())
+        .await
+        .unwrap();
+    until(&world.victims(), "a", |victim| victim.is_null()).await;
+    world.until("hostile", |plugin| plugin.is_null()).await;
+    world.end(host).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_is_let_go_leaves_its_objects_to_themselves() {
+    let world = World::new().await;
+    world.push(&component(), "one", "1").await;
+    let host = world.host().await;
+    world.apply("hostile", world.spec(":one")).await;
+    world.make("a", "oneChild").await;
+    world.until_served("a").await;
+    let let_go = json!({"metadata": {"annotations": {"windlass.dev/let-go": "true"}}});
+    let parameters = PatchParams::default();
+    let patched = world
+        .plugins()
+        .patch("hostile", &parameters, &Patch::Merge(let_go))
+        .await;
+    patched.unwrap();
+    world
+        .plugins()
+        .delete("hostile", &Default::default())
+        .await
+        .unwrap();
+    world.until("hostile", |plugin| plugin.is_null()).await;
+    let victim = world.victims().get("a").await.unwrap();
+    assert_eq!(
+        victim.metadata.finalizers.unwrap_or_default(),
+        Vec::<String>::new()
+    );
+    assert!(
+        world
+            .config_maps()
+            .get_opt("a-made")
+            .await
+            .unwrap()
+            .is_some()
+    );
+    // Nothing of ours holds it: it goes although nobody serves it.
+    world
+        .victims()
+        .delete("a", &Default::default())
+        .await
+        .unwrap();
+    until(&world.victims(), "a", |victim| victim.is_null()).await;
+    world.end(host).await;
+}
