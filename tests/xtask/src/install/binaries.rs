@@ -35,9 +35,14 @@ impl Plugin {
         format!("windlass-{}", self.name)
     }
 
-    /// Where an image has its component.
-    pub(super) fn image_path(&self) -> String {
-        format!("/plugins/{}.wasm", self.name)
+    /// The tag of its artifact in the image's layout.
+    pub(super) fn tag(&self) -> &str {
+        &self.name
+    }
+
+    /// What its configuration says about its source.
+    fn source(&self) -> String {
+        format!("layout: /plugins:{}", self.name)
     }
 }
 
@@ -95,7 +100,8 @@ pub(super) fn outside_configuration(workplace: &Workplace) -> Result<PathBuf> {
     for plugin in shipped(workplace)? {
         let text = fs::read_to_string(&plugin.configuration)
             .with_context(|| format!("failed to read {}", plugin.configuration.display()))?;
-        let here = text.replace(&plugin.image_path(), &plugin.component.to_string_lossy());
+        let file = format!("file: {}", plugin.component.display());
+        let here = text.replace(&plugin.source(), &file);
         let path = folder.join(format!("{}.yaml", plugin.name));
         fs::write(&path, here).with_context(|| format!("failed to write {}", path.display()))?;
     }

@@ -1,7 +1,7 @@
 //! The image with the host and the plugins.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -12,6 +12,9 @@ use crate::workplace::Workplace;
 
 /// The name that `deploy/kustomize` runs.
 const NAME: &str = "windlass.dev/windlass:dev";
+
+/// Where the image has the layout with the plugins.
+const PLUGINS: &str = "/plugins";
 
 /// Where the archive lies.
 pub(super) fn archive(workplace: &Workplace) -> PathBuf {
@@ -25,13 +28,42 @@ pub(super) fn make(workplace: &Workplace, log: &Log) -> Result<()> {
         .arg(binaries::host_binary(workplace))
         .arg("--out")
         .arg(archive(workplace));
-    for plugin in binaries::shipped(workplace)? {
-        let here = plugin.component.display();
+    let layout = make_layout(workplace, log)?;
+    for file in files_of(&layout)? {
+        let inside = file.strip_prefix(&layout)?.display().to_string();
+        let file = file.display();
         image
             .arg("--file")
-            .arg(format!("{here}:{}", plugin.image_path()));
+            .arg(format!("{file}:{PLUGINS}/{inside}"));
     }
     log.run(&mut image)
+}
+
+/// An OCI layout with a tag for each plugin, made by the host's own command.
+fn make_layout(workplace: &Workplace, log: &Log) -> Result<PathBuf> {
+    let layout = workplace.cache().join("images/plugins");
+    if layout.exists() {
+        fs::remove_dir_all(&layout)?;
+    }
+    for plugin in binaries::shipped(workplace)? {
+        let mut push = Command::new(binaries::host_binary(workplace));
+        push.args(["plugin", "push"]).arg(&plugin.component);
+        log.run(push.arg(format!("{}:{}", layout.display(), plugin.tag())))?;
+    }
+    Ok(layout)
+}
+
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => files.extend(files_of(&path)?),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Some bytes of the archive's digest: two archives that differ have different ones.

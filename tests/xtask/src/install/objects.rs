@@ -24,9 +24,35 @@ pub(super) fn install(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -
             .arg(base),
     )?;
     mark_image(workplace, cluster, log)?;
+    install_plugins(workplace, cluster, log)?;
     let mut wait = cluster.kubectl()?;
     wait.args(["rollout", "status", DEPLOYMENT, "--namespace", NAMESPACE]);
-    log.run(wait.args(["--timeout", "10m"]))
+    log.run(wait.args(["--timeout", "10m"]))?;
+    let mut wait = cluster.kubectl()?;
+    log.run(wait.args([
+        "wait",
+        "plugins",
+        "--all",
+        "--for",
+        "condition=Serving",
+        "--timeout",
+        "5m",
+    ]))
+}
+
+/// Applies the plugins that ship with the host, once their own kind is served.
+fn install_plugins(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -> Result<()> {
+    let mut wait = cluster.kubectl()?;
+    wait.args([
+        "wait",
+        "crd/plugins.windlass.dev",
+        "--for",
+        "condition=Established",
+    ]);
+    log.run(&mut wait)?;
+    let mut apply = cluster.kubectl()?;
+    apply.args(["apply", "--server-side", "--force-conflicts", "-k"]);
+    log.run(apply.arg(workplace.checkout().join("deploy/plugins")))
 }
 
 /// The image's name stays, so the Pods carry its digest: a new image replaces them, the same one

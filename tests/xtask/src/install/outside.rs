@@ -18,7 +18,10 @@ pub(crate) fn without_host(workplace: &Workplace, cluster: &dyn Cluster, log: &L
     let mut kubectl = cluster.kubectl()?;
     kubectl.args(["apply", "--server-side", "--force-conflicts", "-f"]);
     kubectl.arg(deploy.join("namespace.yaml"));
-    log.run(kubectl.arg("-f").arg(workplace.checkout().join("crds")))?;
+    log.run(&mut kubectl)?;
+    let mut kubectl = cluster.kubectl()?;
+    kubectl.args(["apply", "--server-side", "--force-conflicts", "-k"]);
+    log.run(kubectl.arg(workplace.checkout().join("crds")))?;
     let mut kubectl = cluster.kubectl()?;
     kubectl.args(["delete", "deployment", "windlass", "--namespace", NAMESPACE]);
     log.run(kubectl.arg("--ignore-not-found"))?;
