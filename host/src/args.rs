@@ -63,6 +63,14 @@ pub enum PluginTool {
     Push(PushArgs),
     /// Pull a component from a registry or an OCI layout.
     Pull(PullArgs),
+    /// Compile components ahead, for a host's image.
+    Compile {
+        /// The folder that the machine code goes to; made if absent.
+        #[arg(long)]
+        into: PathBuf,
+        /// Their files.
+        components: Vec<PathBuf>,
+    },
 }
 
 /// Which plugins.
@@ -86,6 +94,10 @@ pub struct RunArgs {
     /// Where plugins are kept, fetched and compiled; made if absent, and nobody else may write to it.
     #[arg(long, env = "WINDLASS_CACHE", default_value = "/var/cache/windlass")]
     pub cache: PathBuf,
+    /// Where compiled plugins came with the host, as `windlass plugin compile` makes them; nobody but root may write
+    /// to it.
+    #[arg(long, env = "WINDLASS_COMPILED")]
+    pub compiled: Option<PathBuf>,
     /// The host's own namespace: its lease and the key of its digests live there.
     #[arg(long, env = "POD_NAMESPACE", default_value = "windlass-system")]
     pub namespace: String,

@@ -36,6 +36,9 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::Plugin(arguments) => match arguments.command {
                 PluginTool::Push(arguments) => oci::tool::run_push(&arguments).await,
                 PluginTool::Pull(arguments) => oci::tool::run_pull(&arguments).await,
+                PluginTool::Compile { into, components } => {
+                    start::compile(&into, &components).await
+                }
             },
             Command::CompileComponent { .. } => Ok(()),
         }

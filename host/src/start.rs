@@ -1,5 +1,6 @@
 //! From the command line to a running host: loads plugins and puts the rooms together.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::explain::History;
 use crate::install::{Acquirer, Installer};
 use crate::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
 use crate::metrics::Metrics;
+use crate::oci::evict;
 use crate::plugin::compile::Compiler;
 use crate::plugin::{Loader, Operator, Plugin, PluginResource};
 use crate::query::{Databases, Network, Queries};
@@ -46,11 +48,15 @@ const AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
     let cluster = connect().await?;
     let store = Store::open(&arguments.cache)?;
+    let loader = match &arguments.compiled {
+        Some(folder) => store.loader.with_shipped(folder),
+        None => store.loader,
+    };
     let acquirer = store
         .acquirer
         .with_pull_secrets(cluster.clone(), arguments.namespace.clone());
     let fixed = match &arguments.plugins {
-        Some(path) => load(path, &acquirer, &store.loader).await?,
+        Some(path) => load(path, &acquirer, &loader).await?,
         None => Vec::new(),
     };
     let clock: SharedClock = Arc::new(SystemClock);
@@ -73,7 +79,7 @@ pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
             assembled.rooms,
             controllers,
             acquirer,
-            store.loader,
+            loader,
         )),
     };
     let stop = stop_signal()?;
@@ -240,6 +246,23 @@ pub async fn print_rbac(arguments: &RbacArgs) -> anyhow::Result<()> {
     };
     print!("{}", rbac::yaml(&granted, account)?);
     Ok(())
+}
+
+/// `windlass plugin compile`.
+///
+/// # Errors
+/// When a file cannot be read or compiled.
+pub async fn compile(into: &Path, components: &[PathBuf]) -> anyhow::Result<()> {
+    let compiler = Compiler::this_program().context("failed to find this program's own file")?;
+    let loader = Loader::new(into, compiler)?;
+    let mut made = BTreeSet::new();
+    for path in components {
+        let named = || format!("failed to compile {}", path.display());
+        let wasm = std::fs::read(path).with_context(named)?;
+        made.insert(loader.compile(&wasm).await.with_context(named)?);
+    }
+    // What an earlier image had.
+    evict(into, 0, |name| made.contains(name)).context("failed to clear the folder")
 }
 
 /// What of plugins is kept on disk, and who uses it.

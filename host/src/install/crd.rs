@@ -50,7 +50,7 @@ fn columns() -> Value {
     json!([
         {"name": "Version", "type": "string", "jsonPath": ".status.version"},
         {"name": "Digest", "type": "string", "jsonPath": ".status.shortDigest"},
-        {"name": "Kinds", "type": "string", "jsonPath": ".status.kinds"},
+        {"name": "Kinds", "type": "string", "jsonPath": ".status.kindNames"},
         {"name": "Objects", "type": "integer", "jsonPath": ".status.objects"},
         {"name": "Ready", "type": "string", "jsonPath": ready},
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},

@@ -33,9 +33,12 @@ pub struct PluginStatus {
     /// What the plugin is for, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// The kinds that it serves.
+    /// The kinds that it serves, with their groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
+    /// The same in one line, for columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind_names: Option<String>,
     /// How many objects it serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<usize>,

@@ -17,7 +17,7 @@ use super::status::{PluginStatus, Report, Step, unasked};
 use super::{AcquireError, Acquired, Shared, Shown, plugins};
 use crate::cluster::{ClusterError, asked};
 use crate::controllers::{Controller, NotServed, Plugged};
-use crate::object::FIELD_MANAGER;
+use crate::object::{FIELD_MANAGER, Kind};
 use crate::oci::Digest;
 use crate::plugin::configuration::{PluginSpec, Source};
 use crate::plugin::loader::LoadError;
@@ -458,11 +458,10 @@ fn describe(status: &mut PluginStatus, controller: &Controller) {
     let missing = spec.grants.missing(&asks);
     status.version = Some(description.version.to_string());
     status.purpose = Some(description.purpose.clone()).filter(|purpose| !purpose.is_empty());
-    status.kinds = description
-        .kinds()
-        .iter()
-        .map(|kind| kind.kind.clone())
-        .collect();
+    let kinds = description.kinds();
+    let names: BTreeSet<_> = kinds.iter().map(|kind| kind.kind.as_str()).collect();
+    status.kind_names = Some(names.into_iter().collect::<Vec<_>>().join(","));
+    status.kinds = kinds.iter().map(Kind::qualified).collect();
     status.objects = Some(reconciler.objects().len());
     status.missing_grants = missing.into_iter().map(ToString::to_string).collect();
     status.unasked_grants = unasked(&spec.grants, &asks);

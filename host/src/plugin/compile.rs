@@ -94,6 +94,8 @@ impl Compiler {
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     directory: PrivateDirectory,
+    /// What came with the host, compiled before.
+    shipped: Option<PrivateDirectory>,
     compiler: Compiler,
 }
 
@@ -107,8 +109,22 @@ impl Cache {
         })?;
         Ok(Self {
             directory,
+            shipped: None,
             compiler,
         })
+    }
+
+    /// The same, which first looks into a folder that came with the host. One that is not there or that others may
+    /// write to is left alone.
+    pub(super) fn with_shipped(self, path: &Path) -> Self {
+        let shipped = PrivateDirectory::shipped(path);
+        if let Err(error) = &shipped {
+            tracing::info!(path = %path.display(), %error, "plugins are compiled here: none came compiled");
+        }
+        Self {
+            shipped: shipped.ok(),
+            ..self
+        }
     }
 
     /// The component, compiled now if it was not before. A damaged cache entry is made again.
@@ -121,7 +137,8 @@ impl Cache {
         wasm: &[u8],
     ) -> Result<Component, CompileError> {
         let name = entry_name(engine, wasm);
-        if let Ok(component) = self.directory.load(engine, &name) {
+        let mut places = self.shipped.iter().chain([&self.directory]);
+        if let Some(component) = places.find_map(|place| place.load(engine, &name).ok()) {
             return Ok(component);
         }
         let unusable = |why: String| CompileError::Cache {
@@ -145,7 +162,7 @@ impl Cache {
 }
 
 /// Names what was compiled and for which engine.
-fn entry_name(engine: &Engine, wasm: &[u8]) -> String {
+pub(super) fn entry_name(engine: &Engine, wasm: &[u8]) -> String {
     let mut digest = StableHasher(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut digest);
     digest.0.update(wasm);
@@ -267,6 +284,20 @@ mod tests {
             cached.component(&engine, EMPTY).await,
             Err(CompileError::Run { .. })
         ));
+        cache.component(&engine, EMPTY).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_came_compiled_is_not_compiled_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let engine = Engine::new(&engine::configuration()).unwrap();
+        let shipped = parent.path().join("shipped");
+        let made = Cache::open(&shipped, Compiler::Here).unwrap();
+        made.component(&engine, EMPTY).await.unwrap();
+        let nobody = Compiler::Child("/nonexistent".into());
+        let cache = Cache::open(&parent.path().join("cache"), nobody).unwrap();
+        assert!(cache.component(&engine, EMPTY).await.is_err());
+        let cache = cache.with_shipped(&shipped);
         cache.component(&engine, EMPTY).await.unwrap();
     }
 

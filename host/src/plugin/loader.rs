@@ -9,7 +9,7 @@ use wasmtime::component::{Component, Linker};
 
 use crate::plugin::bindings::generated::PluginPre;
 use crate::plugin::call_error::Fault;
-use crate::plugin::compile::{Cache, CompileError, Compiler};
+use crate::plugin::compile::{self, Cache, CompileError, Compiler};
 use crate::plugin::component::{Plugin, Starter};
 use crate::plugin::configuration::{PluginResource, PluginSpec, Source};
 use crate::plugin::description::{BadDescription, Description};
@@ -93,6 +93,24 @@ impl Loader {
             linker,
             cache: Cache::open(cache, compiler)?,
         })
+    }
+
+    /// The same, which first looks for compiled components in a folder that came with the host.
+    #[must_use]
+    pub fn with_shipped(self, folder: &Path) -> Self {
+        Self {
+            cache: self.cache.with_shipped(folder),
+            ..self
+        }
+    }
+
+    /// Compiles a component, so that it need not be compiled later; returns the file's name in the cache.
+    ///
+    /// # Errors
+    /// When it is not compiled.
+    pub async fn compile(&self, wasm: &[u8]) -> Result<String, LoadError> {
+        self.cache.component(&self.engine, wasm).await?;
+        Ok(compile::entry_name(&self.engine, wasm))
     }
 
     /// Loads a plugin from a file.

@@ -9,7 +9,7 @@ use nix::unistd::geteuid;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// A directory that only this host's user can write to, which was checked when this value was made.
+/// A directory that only this host's user, or root, can write to, which was checked when this value was made.
 #[derive(Clone, Debug)]
 pub(super) struct PrivateDirectory(PathBuf);
 
@@ -38,6 +38,21 @@ impl PrivateDirectory {
         Ok(Self(path.to_owned()))
     }
 
+    /// Opens a directory that came with the host, as in its image: what is in it was compiled before.
+    ///
+    /// # Errors
+    /// When it is not there, belongs neither to root nor to this user, or others may write to it.
+    pub(super) fn shipped(path: &Path) -> io::Result<Self> {
+        let metadata = fs::symlink_metadata(path)?;
+        let by_us = metadata.uid() == 0 || metadata.uid() == geteuid().as_raw();
+        if !metadata.is_dir() || !by_us || metadata.mode() & 0o022 != 0 {
+            return Err(io::Error::other(
+                "it is not a directory that root alone may write to",
+            ));
+        }
+        Ok(Self(path.to_owned()))
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
@@ -50,8 +65,8 @@ impl PrivateDirectory {
     pub(super) fn load(&self, engine: &Engine, name: &str) -> wasmtime::Result<Component> {
         let file = self.0.join(name);
         // SAFETY: the engine runs the file's machine code as it stands, so nobody else may have written it.
-        // `self` proves that the directory was this user's alone when it was opened, and the mode keeps others
-        // out since. The host puts files into it only by renaming what its own child process made with
+        // `self` proves that the directory was this user's or root's alone when it was opened, and the mode keeps
+        // others out since. What came with the host is trusted as the host's own binary is. The host puts files into it only by renaming what its own child process made with
         // `Engine::precompile_component`, complete, and never writes to one again, so the mapping is stable.
         // A file of another wasmtime or other settings is refused by the header that wasmtime checks.
         unsafe { Component::deserialize_file(engine, file) }
@@ -81,6 +96,15 @@ mod tests {
         fs::set_permissions(parent.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let error = PrivateDirectory::open(parent.path()).unwrap_err();
         assert!(error.to_string().contains("0700"), "{error}");
+    }
+
+    #[test]
+    fn what_came_with_the_host_is_taken_only_where_nobody_else_could_write_it() {
+        let parent = tempfile::tempdir().unwrap();
+        PrivateDirectory::shipped(parent.path()).unwrap();
+        fs::set_permissions(parent.path(), fs::Permissions::from_mode(0o775)).unwrap();
+        assert!(PrivateDirectory::shipped(parent.path()).is_err());
+        assert!(PrivateDirectory::shipped(&parent.path().join("none")).is_err());
     }
 
     #[test]

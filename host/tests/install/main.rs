@@ -37,7 +37,7 @@ async fn a_plugin_is_installed_and_tells_what_it_is() {
     let status = &plugin["status"];
     assert_eq!(status["digest"], digest.to_string());
     assert_eq!(status["version"], "0.1.0");
-    assert_eq!(status["kinds"], json!(["Victim"]));
+    assert_eq!(status["kinds"], json!(["Victim.hostile.windlass.dev"]));
     assert_eq!(
         status["unaskedGrants"],
         json!(["act:evict", "slots-from:elsewhere"])

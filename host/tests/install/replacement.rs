@@ -100,7 +100,7 @@ async fn a_version_that_drops_a_kind_waits_until_its_objects_are_gone() {
     until(&world.victims(), "a", |victim| victim.is_null()).await;
     world
         .until("hostile", |plugin| {
-            plugin["status"]["kinds"] == json!(["Wictim"])
+            plugin["status"]["kinds"] == json!(["Wictim.hostile.windlass.dev"])
         })
         .await;
     world.end(host).await;

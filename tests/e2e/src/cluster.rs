@@ -105,6 +105,17 @@ impl Cluster {
         &self.audit_log
     }
 
+    /// Gives an image, as an archive, to the cluster's nodes.
+    ///
+    /// # Errors
+    /// When it is not taken.
+    pub async fn load_image(&self, archive: &Path) -> Result<()> {
+        let archive = archive.to_string_lossy();
+        command(&["load-image", "--name", &self.name, &archive])
+            .await
+            .map(drop)
+    }
+
     /// The process id, on this machine, of the main process of a container, which is named as
     /// `NAMESPACE/POD/CONTAINER`.
     ///

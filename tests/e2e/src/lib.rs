@@ -32,6 +32,7 @@ pub mod faults;
 pub mod host;
 mod manifest;
 pub mod namespace;
+pub mod plugins;
 pub mod pod;
 pub mod scenario;
 pub mod tools;

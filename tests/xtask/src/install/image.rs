@@ -28,9 +28,9 @@ pub(super) fn make(workplace: &Workplace, log: &Log) -> Result<()> {
         .arg(binaries::host_binary(workplace))
         .arg("--out")
         .arg(archive(workplace));
-    let layout = make_layout(workplace, log)?;
-    for file in files_of(&layout)? {
-        let inside = file.strip_prefix(&layout)?.display().to_string();
+    let plugins = make_plugins(workplace, log)?;
+    for file in files_of(&plugins)? {
+        let inside = file.strip_prefix(&plugins)?.display().to_string();
         let file = file.display();
         image
             .arg("--file")
@@ -39,18 +39,26 @@ pub(super) fn make(workplace: &Workplace, log: &Log) -> Result<()> {
     log.run(&mut image)
 }
 
-/// An OCI layout with a tag for each plugin, made by the host's own command.
-fn make_layout(workplace: &Workplace, log: &Log) -> Result<PathBuf> {
-    let layout = workplace.cache().join("images/plugins");
-    if layout.exists() {
-        fs::remove_dir_all(&layout)?;
+/// An OCI layout with a tag for each plugin, made by the host's own command, and `compiled` in it.
+fn make_plugins(workplace: &Workplace, log: &Log) -> Result<PathBuf> {
+    let folder = workplace.cache().join("images/plugins");
+    let blobs = folder.join("blobs");
+    if blobs.exists() {
+        fs::remove_dir_all(&blobs)?;
+        fs::remove_file(folder.join("index.json"))?;
     }
-    for plugin in binaries::shipped(workplace)? {
+    let shipped = binaries::shipped(workplace)?;
+    for plugin in &shipped {
         let mut push = Command::new(binaries::host_binary(workplace));
         push.args(["plugin", "push"]).arg(&plugin.component);
-        log.run(push.arg(format!("{}:{}", layout.display(), plugin.tag())))?;
+        log.run(push.arg(format!("{}:{}", folder.display(), plugin.tag())))?;
     }
-    Ok(layout)
+    // Compiled once and for all hosts, not by each when it starts.
+    let mut compile = Command::new(binaries::host_binary(workplace));
+    compile.args(["plugin", "compile", "--into"]);
+    compile.arg(folder.join("compiled"));
+    log.run(compile.args(shipped.iter().map(|plugin| &plugin.component)))?;
+    Ok(folder)
 }
 
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {

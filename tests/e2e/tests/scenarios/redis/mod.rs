@@ -6,6 +6,7 @@ mod failover;
 mod input;
 mod life;
 mod planned;
+mod replaced;
 mod silence;
 mod subject;
 mod writer;
