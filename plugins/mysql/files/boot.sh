@@ -16,7 +16,8 @@ stop() {
 }
 trap stop TERM INT
 
-# A killed initialisation leaves nothing behind.
+# A killed initialisation leaves nothing behind; whoever empties the folder may leave it there.
+rmdir "$data" 2>/dev/null
 if [ ! -d "$data" ]; then
     rm -rf "$data.new"
     mysqld --no-defaults --initialize-insecure --datadir="$data.new" --secure-file-priv=NULL \

@@ -176,6 +176,7 @@ fn lead(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut Decision
         Health::Doubtful(why) => {
             decision.record.missed_since = Some(health::missed_since(view, primary));
             decision.state = State::Doubtful(why);
+            failover::let_in(view, primary, decision);
         }
         Health::Lost(loss) => failover::begin(wish, view, primary, &loss, decision),
     }

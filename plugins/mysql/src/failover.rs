@@ -59,6 +59,15 @@ pub fn begin(
         );
     } else {
         decision.state = State::Lost(format!("{lost}; {}", way_out(wish, view)));
+        let_in(view, primary, decision);
+    }
+}
+
+/// One that lets nobody in was left like that half-way through being shut: shut to the end, it answers.
+pub fn let_in(view: &View, primary: &Primary, decision: &mut Decision) {
+    let pod = view.pods.get(&primary.pod);
+    if pod.is_some_and(|pod| pod.server == Server::Offline) {
+        decision.order(Command::Shut(Target::unseen(&primary.pod)));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::decide::{Command, Decision, Following, Setup, State, Wish};
 use crate::gtid::GtidSet;
 use crate::observe::{PodView, ServerView, View};
+use crate::repair;
 use crate::status::Primary;
 use crate::strays;
 
@@ -34,6 +35,13 @@ pub fn open(
         return;
     }
     strays::shut(view, primary, decision);
+    if let Some(copy) = repair::copy_to_wait_for(view, &decision.record) {
+        decision.state = State::Opening(format!(
+            "{} is to take writes once {copy} is a copy of it: before, nobody could acknowledge them",
+            primary.pod
+        ));
+        return;
+    }
     let target = server.target(&primary.pod);
     decision.order(Command::Open(target, wait_count, held));
     for pod in view.others(&primary.pod) {
@@ -105,6 +113,24 @@ mod tests {
         let open = Command::Open(target(R1), 1, gtids("A:1-100"));
         assert!(decision.orders(&open), "{:?}", decision.commands);
         assert!(decision.orders(&follow(R2, R1, true, Setup::Point)));
+    }
+
+    #[test]
+    fn it_stays_shut_while_the_only_one_that_could_acknowledge_is_becoming_its_copy() {
+        let mut scene = Scene::healthy();
+        scene.server(P).super_read_only = true;
+        scene.server(P).read_only = true;
+        scene.lose(R1);
+        scene.view.record.voters.clear();
+        scene.plan_copy(R2);
+        scene.view.running.insert("clone".to_owned());
+        let opens = |scene: &Scene| {
+            let commands = scene.decide().commands;
+            commands.iter().any(|it| matches!(it, Command::Open(..)))
+        };
+        assert!(!opens(&scene));
+        scene.view.running.clear();
+        assert!(opens(&scene), "the copy ended, one way or the other");
     }
 
     #[test]

@@ -31,8 +31,9 @@ const STATEMENTS: [&str; 7] = [
      TIMESTAMPDIFF(MICROSECOND, LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, NOW(6)) AS queued \
      FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''",
     "SELECT STATE, ERROR_NO, ERROR_MESSAGE FROM performance_schema.clone_status",
-    "SELECT MAX(PROCESSLIST_TIME) AS seconds FROM performance_schema.threads \
-     WHERE PROCESSLIST_STATE = 'waiting for handler commit' AND NAME = 'thread/sql/one_connection'",
+    "SELECT MAX(IF(PROCESSLIST_STATE = 'waiting for handler commit', PROCESSLIST_TIME, NULL)) AS seconds, \
+     SUM(PROCESSLIST_STATE LIKE 'Waiting for semi-sync ACK%') AS unacknowledged \
+     FROM performance_schema.threads WHERE NAME = 'thread/sql/one_connection'",
 ];
 
 /// What a server says to a login while `offline_mode` is on.
@@ -83,10 +84,7 @@ fn view(reply: &SqlReply, now: u64) -> Option<ServerView> {
         acknowledging: counters.number("Rpl_semi_sync_source_clients").unwrap_or(0),
         acknowledges: variables.flag("rpl_semi_sync_replica_enabled"),
         clone: reply.first(CLONE).map_or(CloneState::None, clone_state),
-        stuck_commit: reply
-            .first(COMMITS)
-            .and_then(|row| row.number("seconds"))
-            .unwrap_or(0),
+        stuck_commit: reply.first(COMMITS).map_or(0, stuck),
     })
 }
 
@@ -121,6 +119,14 @@ fn heard(row: Row<'_>) -> Option<u64> {
     };
     let ages = [age("heartbeat"), age("queued")];
     ages.into_iter().flatten().min()
+}
+
+/// Seconds that a commit has been waiting for storage. Behind one that waits for a replica others queue up, and look
+/// as if they waited for storage: of those nothing is known.
+fn stuck(row: Row<'_>) -> u64 {
+    let is_queue = row.number::<u64>("unacknowledged").is_some_and(|it| it > 0);
+    let seconds = row.number("seconds").filter(|_| !is_queue);
+    seconds.unwrap_or(0)
 }
 
 fn clone_state(row: Row<'_>) -> CloneState {

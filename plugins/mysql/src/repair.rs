@@ -7,7 +7,7 @@ use crate::decide::{Command, Decision, Following, Setup, State, Wish};
 use crate::gtid::GtidSet;
 use crate::observe::{Channel, CloneState, PodView, ServerView, Trouble, View};
 use crate::serving;
-use crate::status::{Primary, Record, Repair, Rung};
+use crate::status::{Discarded, Primary, Record, Repair, Rung};
 use crate::version::are_cloneable;
 
 /// What was done gets so long to help before the next thing is done, in milliseconds.
@@ -18,6 +18,8 @@ const WELL: u64 = 10_000;
 const AGAIN: u64 = 15_000;
 /// No login at the primary: wrong password, no such account, locked, expired.
 const NO_LOGIN: [u32; 6] = [1045, 1130, 1862, 2061, 3118, 3878];
+/// Of how many rebuilt instances status says what they had.
+const TOLD: usize = 10;
 /// The long action that makes a copy.
 pub const COPY: &str = "clone";
 
@@ -56,6 +58,23 @@ pub fn needs_copy(record: &Record, pod: &str) -> bool {
         .repairs
         .get(pod)
         .is_some_and(|repair| repair.rung == Rung::Clone)
+}
+
+/// The Pod that is being made a copy, while commits could not be acknowledged before it is one.
+#[must_use]
+pub fn copy_to_wait_for<'v>(view: &'v View, record: &Record) -> Option<&'v str> {
+    let is_copied = |pod: &&PodView| {
+        let copies = pod
+            .answering()
+            .is_some_and(|server| server.clone == CloneState::InProgress);
+        needs_copy(record, &pod.name) && (copies || view.running.contains(COPY))
+    };
+    let pod = view.pods.values().find(is_copied)?;
+    has_too_few_voters(record).then_some(&pod.name)
+}
+
+fn has_too_few_voters(record: &Record) -> bool {
+    record.voters.len() < record.wait_count.unwrap_or(0) as usize
 }
 
 /// One replica beside its primary.
@@ -351,6 +370,9 @@ impl Case<'_> {
             .voters
             .iter()
             .any(|voter| voter.pod == self.name());
+        if is_running {
+            self.unblock(decision);
+        }
         let is_due = !was_asked || self.view.now >= repair.since + pause(repair.times);
         if is_voter || is_running || !is_due {
             return;
@@ -370,7 +392,18 @@ impl Case<'_> {
             format!("{} becomes a copy of {donor}", self.name()),
         );
         self.remember(decision, Rung::Clone, repair.why.clone(), repair.times + 1);
+        self.unblock(decision);
         decision.order(Command::Clone(self.replica.target(self.name()), donor));
+    }
+
+    /// A commit that waits for an acknowledgement holds up a copy of its server. Where nobody can give one before the
+    /// copy is made, the primary takes no writes until then: commits that wait end in an error.
+    fn unblock(&self, decision: &mut Decision) {
+        let is_donor = self.donor().is_some_and(|donor| donor == self.primary.pod);
+        if is_donor && has_too_few_voters(&decision.record) {
+            let target = self.primary_server.target(&self.primary.pod);
+            decision.order(Command::Shut(target));
+        }
     }
 
     /// The server was restarted around the copy: it follows what its donor followed, and is set up anew.
@@ -384,8 +417,22 @@ impl Case<'_> {
             ),
         );
         self.remember(decision, Rung::Reset, repair.why.clone(), repair.times);
-        decision.record.errant.remove(self.name());
+        self.note_discarded(decision);
         self.follow(decision, Setup::Anew);
+    }
+
+    /// What it alone had is no longer anywhere: which transactions that were stays in status.
+    fn note_discarded(&self, decision: &mut Decision) {
+        let Some(gtid_set) = decision.record.errant.remove(self.name()) else {
+            return;
+        };
+        let discarded = Discarded {
+            pod: self.name().to_owned(),
+            gtid_set,
+            at: self.view.now,
+        };
+        decision.record.discarded.insert(0, discarded);
+        decision.record.discarded.truncate(TOLD);
     }
 
     /// A replica where there is one that has all that this one has, but for what is foreign; else the primary.

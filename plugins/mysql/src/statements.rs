@@ -12,14 +12,15 @@ use crate::gtid::GtidSet;
 /// A statement that waits for a lock gives up, instead of waiting behind a commit that waits.
 const IMPATIENT: &str = "SET SESSION lock_wait_timeout = 2";
 
-/// Ends the sessions of clients first: a commit that waits then ends in an error. Only once no more writes can
-/// come are waiting and locking out undone; either would answer a waiting commit with OK.
+/// Ends the sessions of clients first: nobody is told any more that a commit is done. Inside the server a commit that
+/// waits for an acknowledgement goes on waiting, and would hold up the lock; so that waiting ends next, which answers
+/// into closed connections. Clients are let in again once no writes can come.
 pub fn shut(action: SqlAction) -> SqlAction {
     action
         .statement(IMPATIENT)
         .statement("SET GLOBAL offline_mode = ON")
-        .statement("SET GLOBAL super_read_only = ON")
         .statement("SET GLOBAL rpl_semi_sync_source_enabled = OFF")
+        .statement("SET GLOBAL super_read_only = ON")
         .statement("SET GLOBAL offline_mode = OFF")
 }
 
@@ -40,14 +41,26 @@ pub fn apply(action: SqlAction) -> SqlAction {
     action.statement("START REPLICA SQL_THREAD")
 }
 
+/// Ends replication at once. An applier that is told to stop while it has only the beginning of a transaction waits
+/// for the rest for a minute, and once the receiver is cut off that never comes. One that is killed rolls back what it
+/// applied of it. Only for those whose relay log is thrown away next.
+fn end_replication(action: SqlAction) -> SqlAction {
+    cut(action)
+        .statement(
+            "SET @end_applier = IFNULL((SELECT CONCAT('KILL ', PROCESSLIST_ID) FROM performance_schema.threads \
+             WHERE NAME = 'thread/sql/replica_sql'), 'DO 0')",
+        )
+        .statement("PREPARE end_applier FROM @end_applier")
+        .statement("EXECUTE end_applier")
+        .statement("STOP REPLICA")
+}
+
 /// Takes writes. What it followed is forgotten: all of it is applied, which the guard makes sure of.
 pub fn open(action: SqlAction, uuid: &str, wait_count: u32, holds: &GtidSet) -> SqlAction {
     let holds = literal(&holds.to_string());
     let guard =
         format!("SELECT @@global.server_uuid, GTID_SUBSET({holds}, @@global.gtid_executed)");
-    let action = action
-        .only_if(guard, [uuid, "1"])
-        .statement("STOP REPLICA")
+    let action = end_replication(action.only_if(guard, [uuid, "1"]))
         .statement("RESET REPLICA ALL")
         .statement("SET GLOBAL rpl_semi_sync_replica_enabled = OFF");
     wait(action, wait_count)
@@ -76,7 +89,11 @@ pub fn follow(
     acknowledges: bool,
     setup: Setup,
 ) -> SqlAction {
-    let mut action = action.statement("STOP REPLICA");
+    // The receiver says whether it acknowledges when it connects; an applier that runs is left alone.
+    let mut action = match setup {
+        Setup::Start => cut(action),
+        Setup::Point | Setup::Anew => end_replication(action),
+    };
     if setup == Setup::Anew {
         action = action.statement("RESET REPLICA ALL");
     }
@@ -118,8 +135,7 @@ pub fn dismiss(action: SqlAction) -> SqlAction {
 
 /// Becomes a copy of the MySQL at this host. It must not be read-only for that; it still refuses clients' writes.
 pub fn clone(action: SqlAction, host: &str, password: SecretKey) -> SqlAction {
-    action
-        .statement("STOP REPLICA")
+    end_replication(action)
         .statement(acknowledge_as(false))
         .statement("SET GLOBAL super_read_only = OFF")
         .statement(format!(

@@ -103,6 +103,9 @@ pub struct Record {
     /// Transactions that an instance had and the primary lacked, by Pod: the last ones found.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errant: BTreeMap<String, String>,
+    /// Transactions that went with the data of an instance when it was rebuilt, the newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<Discarded>,
     /// The annotation values that were followed, by annotation: each is followed once for each time it is set.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub followed: BTreeMap<String, String>,
@@ -184,6 +187,18 @@ pub struct Retiring {
     /// What the primary had committed then: the remaining voters must have it before this one leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
+}
+
+/// Transactions that only one instance had, and that went when it was rebuilt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Discarded {
+    /// Its Pod's name.
+    pub pod: String,
+    /// Which transactions.
+    pub gtid_set: String,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
 }
 
 /// What was done last about a replica that does not follow.

@@ -5,7 +5,7 @@ use crate::gtid::GtidSet;
 use crate::names::{Names, Role};
 use crate::observe::{Channel, PodView, Receiver, Server, ServerView, Trouble, View, VolumeView};
 use crate::spec::{MySQLCluster, MySQLClusterSpec};
-use crate::status::{Primary, Record, Voter};
+use crate::status::{Primary, Record, Repair, Rung, Voter};
 
 pub(crate) const P: &str = "my-database-0";
 pub(crate) const R1: &str = "my-database-1";
@@ -155,6 +155,17 @@ impl Scene {
             (channel.receiver, channel.applying) = (Receiver::Stopped, false);
             channel.heard = None;
         }
+    }
+
+    /// It was decided that this one becomes a copy of another.
+    pub(crate) fn plan_copy(&mut self, name: &str) {
+        let repair = Repair {
+            rung: Rung::Clone,
+            since: NOW,
+            why: "it has nothing".to_owned(),
+            times: 0,
+        };
+        self.view.record.repairs.insert(name.to_owned(), repair);
     }
 
     /// It has not answered since then.

@@ -1,5 +1,6 @@
-use crate::decide::{Command, State};
+use crate::decide::{Command, State, Target};
 use crate::names::{FORCE_PRIMARY, Role};
+use crate::observe::Server;
 use crate::status::IntentKind;
 use crate::testing::{NOW, P, R1, R2, Scene, gtids, target};
 
@@ -265,4 +266,18 @@ fn commits_that_waited_for_nobody_forbid_a_failover() {
     scene.view.record.wait_count = Some(0);
     scene.lose(P);
     assert!(matches!(scene.decide().state, State::Lost(_)));
+}
+
+#[test]
+fn a_primary_that_lets_nobody_in_and_cannot_be_replaced_is_made_to_answer() {
+    let mut scene = Scene::healthy();
+    scene.view.record.voters.clear();
+    scene.pod(P).server = Server::Offline;
+    let shuts = |scene: &mut Scene| {
+        let shut = Command::Shut(Target::unseen(P));
+        scene.step().orders(&shut)
+    };
+    assert!(shuts(&mut scene), "while it is doubtful");
+    scene.view.now += 60_000;
+    assert!(shuts(&mut scene), "and when it is lost");
 }

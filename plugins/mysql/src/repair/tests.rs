@@ -144,6 +144,26 @@ fn foreign_transactions_are_kept_in_status_and_the_instance_from_readers() {
 }
 
 #[test]
+fn what_went_with_a_rebuilt_instance_stays_in_status() {
+    let mut scene = Scene::healthy();
+    scene.has(R2, "", "A:1-100,C:1-2");
+    scene.step();
+    scene.view.record.voters = vec![voter(R1)];
+    scene.server(R2).acknowledges = false;
+    scene.step();
+    scene.server(R2).started = NOW + 4_000;
+    scene.has(R2, "", "A:1-100");
+    scene.view.now += 6_000;
+    let decision = scene.step();
+    assert!(decision.record.errant.is_empty());
+    let discarded = &decision.record.discarded[0];
+    assert_eq!(
+        (discarded.pod.as_str(), &discarded.gtid_set),
+        (R2, &gtids("C:1-2").to_string())
+    );
+}
+
+#[test]
 fn what_the_living_primary_began_is_not_foreign() {
     let mut scene = Scene::healthy();
     scene.has(R2, "", "A:1-105");
@@ -199,4 +219,26 @@ fn a_repaired_replica_is_forgotten_after_a_while() {
     scene.view.now += 1_000;
     assert!(scene.step().reasons().contains(&"ReplicaRepaired"));
     assert_eq!(rung(&scene, R2), None);
+}
+
+#[test]
+fn commits_that_nobody_could_acknowledge_do_not_hold_up_the_copy_of_their_primary() {
+    let mut scene = Scene::healthy();
+    scene.lose(R1);
+    scene.plan_copy(R2);
+    scene.view.record.voters.clear();
+    let decision = scene.step();
+    assert!(decision.orders(&Command::Clone(target(R2), P.to_owned())));
+    assert!(decision.orders(&Command::Shut(target(P))));
+}
+
+#[test]
+fn a_copy_of_a_primary_whose_commits_are_acknowledged_disturbs_nobody() {
+    let mut scene = Scene::healthy();
+    scene.channel(R1).lag = Some(300);
+    scene.plan_copy(R2);
+    scene.view.record.voters = vec![voter(R1)];
+    let decision = scene.step();
+    assert!(decision.orders(&Command::Clone(target(R2), P.to_owned())));
+    assert!(!decision.orders(&Command::Shut(target(P))));
 }

@@ -138,7 +138,7 @@ impl Server {
                     .collect(),
             ),
             table(&["STATE", "ERROR_NO", "ERROR_MESSAGE"], Vec::new()),
-            table(&["seconds"], vec![json!([null])]),
+            table(&["seconds", "unacknowledged"], vec![json!([null, null])]),
         ]
     }
 
@@ -317,7 +317,8 @@ fn run(
         "START REPLICA" => (Some(true), Some(true)),
         "START REPLICA IO_THREAD" => (Some(true), None),
         "START REPLICA SQL_THREAD" => (None, Some(true)),
-        other if other.starts_with("SET SESSION") => return Ok(()),
+        // An applier that ends by itself is ended no sooner here.
+        other if is_of_the_session(other) => return Ok(()),
         other => return Err(format!("the world does not know {other}")),
     };
     if let Some(channel) = &mut server.channel {
@@ -328,6 +329,13 @@ fn run(
         channel.applying = applier.unwrap_or(channel.applying);
     }
     Ok(())
+}
+
+/// Whether a statement changes nothing that outlasts its session.
+fn is_of_the_session(statement: &str) -> bool {
+    ["SET SESSION", "SET @", "PREPARE", "EXECUTE"]
+        .iter()
+        .any(|begin| statement.starts_with(begin))
 }
 
 fn gtids(set: &BTreeSet<Transaction>) -> String {
