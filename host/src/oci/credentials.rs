@@ -76,7 +76,7 @@ pub fn login_for(host: &str, json: &[u8]) -> Result<Login, BadCredentials> {
     }
 }
 
-/// `https://index.docker.io/v1/` is the entry of `index.docker.io`.
+/// `https://oci.example.com/v1/` is the entry of `oci.example.com`.
 fn server_of(key: &str) -> &str {
     let without_scheme = key.split_once("://").map_or(key, |(_, rest)| rest);
     without_scheme.split('/').next().unwrap_or(without_scheme)
@@ -97,14 +97,14 @@ mod tests {
     use super::*;
 
     const SECRET: &[u8] = br#"{"auths": {
-        "https://registry.example.com/v2/": {"auth": "bWU6cGFzczp3b3Jk"},
+        "https://oci.example.com/v2/": {"auth": "bWU6cGFzczp3b3Jk"},
         "other.example.com:5000": {"username": "you", "password": "secret", "auth": "eDp5"},
         "empty.example.com": {}
     }}"#;
 
     #[test]
     fn an_entry_is_found_by_the_registrys_name() {
-        let login = login_for("registry.example.com", SECRET).unwrap();
+        let login = login_for("oci.example.com", SECRET).unwrap();
         assert_eq!(
             (login.user.as_str(), login.password.as_str()),
             ("me", "pass:word")
@@ -129,7 +129,7 @@ mod tests {
         );
         let error = login_for("a", b"{\"auths\": \"hunter2\"}").unwrap_err();
         assert!(!error.to_string().contains("hunter2"));
-        let login = login_for("registry.example.com", SECRET).unwrap();
+        let login = login_for("oci.example.com", SECRET).unwrap();
         assert!(!format!("{login:?}").contains("pass"));
     }
 }

@@ -26,7 +26,7 @@ pub struct Location {
 pub enum Place {
     /// A repository of a registry.
     Registry {
-        /// `registry.example.com` or `registry.example.com:5000`.
+        /// `oci.example.com` or `oci.example.com:5000`.
         host: String,
         /// `plugins/redis`.
         repository: String,
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn locations_are_read_and_written_in_the_same_form() {
         for text in [
-            "oci://registry.example.com/plugins/redis:0.1.0",
-            "oci://registry.example.com:5000/plugins/redis",
+            "oci://oci.example.com/plugins/redis:0.1.0",
+            "oci://oci.example.com:5000/plugins/redis",
             "oci://localhost:5000/redis:latest",
             &format!("oci://localhost/redis@{DIGEST}"),
-            &format!("oci://registry.example.com/plugins/redis:1@{DIGEST}"),
+            &format!("oci://oci.example.com/plugins/redis:1@{DIGEST}"),
             "/plugins",
             "plugins:redis",
             &format!("/plugins:redis@{DIGEST}"),
@@ -176,9 +176,9 @@ mod tests {
         for (text, hint) in [
             ("oci://redis", "whole name"),
             ("oci://plugins/redis:1", "whole name"),
-            ("oci://registry.example.com", "HOST/REPOSITORY"),
-            ("oci://registry.example.com/Plugins", "reference format"),
-            ("oci://registry.example.com/redis@sha256:12", "sha256"),
+            ("oci://oci.example.com", "HOST/REPOSITORY"),
+            ("oci://oci.example.com/Plugins", "reference format"),
+            ("oci://oci.example.com/redis@sha256:12", "sha256"),
             (":tag", "FOLDER"),
             ("/plugins@latest", "sha256"),
         ] {

@@ -14,6 +14,8 @@ use crate::namespace::Namespace;
 use crate::wait::eventually;
 
 const IMAGE: &str = "windlass.dev/registry:test";
+/// Its Pod and its Service.
+const SERVICE: &str = "registry";
 const PORT: u16 = 5000;
 
 /// How long to wait for a connection before another try.
@@ -40,8 +42,8 @@ impl<'a> PodRegistry<'a> {
         run(make).await?;
         ns.cluster().load_image(&archive).await?;
         ns.apply(include_str!("../manifests/registry.yaml")).await?;
-        ns.pod("registry").ready().await?;
-        let address = ns.service_address("registry").await?;
+        ns.pod(SERVICE).ready().await?;
+        let address = ns.service_address(SERVICE).await?;
         // The proxy learns of the Pod a little later than the Pod is ready.
         eventually("the registry's Service answers", async || {
             let connected = TcpStream::connect((address.as_str(), PORT));
@@ -56,7 +58,7 @@ impl<'a> PodRegistry<'a> {
     #[must_use]
     pub fn source(&self, name: &str) -> String {
         let namespace = self.ns.name();
-        format!("oci://registry.{namespace}.svc.cluster.local:{PORT}/plugins/{name}")
+        format!("oci://{SERVICE}.{namespace}.svc.cluster.local:{PORT}/plugins/{name}")
     }
 
     /// Pushes a plugin that `cargo xtask` built, as a person does; returns its digest. Another `edition` of the same
@@ -65,7 +67,7 @@ impl<'a> PodRegistry<'a> {
     /// # Errors
     /// When it is not taken.
     pub async fn push(&self, plugin: &str, name: &str, edition: &str) -> Result<String> {
-        let address = self.ns.service_address("registry").await?;
+        let address = self.ns.service_address(SERVICE).await?;
         let mut push = Command::new(built("windlass")?);
         push.args(["plugin", "push", "--insecure", "--annotation"]);
         push.arg(format!("org.opencontainers.image.description={edition}"));
