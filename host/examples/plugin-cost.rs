@@ -15,7 +15,7 @@ use serde_json::json;
 use windlass::plugin::bindings::Request;
 use windlass::plugin::compile::{Compiler, SUBCOMMAND, compile_component};
 use windlass::plugin::configuration::PluginSpec;
-use windlass::plugin::{Loader, Operator, Plugin, PluginResource};
+use windlass::plugin::{Loader, Operator, Plugin};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
@@ -45,14 +45,14 @@ async fn measure(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<
     let loader = Loader::new(&cache, Compiler::this_program()?)?;
     println!("engine                    {}", memory()?);
     let began = Instant::now();
-    let warm = loader.load(&resource(&component, "warm")?).await?;
+    let warm = prepare(&loader, &component, "warm").await?;
     println!("load, from the cache      {:?}", began.elapsed());
     let began = Instant::now();
     let _ = warm.reconcile(&request(&object)).await;
     println!("first call                {:?}", began.elapsed());
     println!("idle with one plugin      {}", memory()?);
 
-    let fresh = loader.load(&resource(&component, "fresh")?).await?;
+    let fresh = prepare(&loader, &component, "fresh").await?;
     for round in 1..=3 {
         let (warm, fresh) = (
             average(&warm, &object).await,
@@ -66,14 +66,19 @@ async fn measure(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<
 
 async fn load(cache: &Path, component: &Path, isolation: &str) -> anyhow::Result<Arc<Plugin>> {
     let loader = Loader::new(cache, Compiler::this_program()?)?;
-    Ok(loader.load(&resource(component, isolation)?).await?)
+    prepare(&loader, component, isolation).await
 }
 
-fn resource(component: &Path, isolation: &str) -> anyhow::Result<PluginResource> {
+async fn prepare(
+    loader: &Loader,
+    component: &Path,
+    isolation: &str,
+) -> anyhow::Result<Arc<Plugin>> {
     let spec: PluginSpec = serde_json::from_value(json!({
         "source": {"file": component}, "isolation": isolation, "sampleEvery": 0,
     }))?;
-    Ok(PluginResource::new("measured", spec))
+    let component = std::fs::read(component)?;
+    Ok(loader.prepare("measured", &spec, &component).await?)
 }
 
 /// Answers count, whatever they are: a plugin that needs facts asks for them.

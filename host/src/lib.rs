@@ -15,6 +15,7 @@ pub mod entropy;
 pub mod events;
 pub mod explain;
 pub mod figures;
+pub mod finalizer;
 pub mod gate;
 pub mod install;
 pub mod lease;

@@ -240,11 +240,7 @@ fn shortened(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     let digest = Sha256::digest(text.as_bytes());
-    let suffix: String = digest
-        .iter()
-        .take(5)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let suffix = hex::encode(&digest[..5]);
     let cut = text.floor_char_boundary(limit - suffix.len() - 1);
     format!("{}-{suffix}", text[..cut].trim_end_matches(['.', '-', '/']))
 }

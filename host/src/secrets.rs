@@ -335,12 +335,7 @@ fn keyed_digest(digest_key: &SecretValue, key: &SecretKey, value: &SecretValue) 
         mac.update(&part.len().to_be_bytes());
         mac.update(part);
     }
-    mac.finalize()
-        .into_bytes()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&mac.finalize().into_bytes()[..16])
 }
 
 /// The kinds of the PEM blocks in `value`, in order: `["CERTIFICATE", "PRIVATE KEY"]`.

@@ -7,11 +7,7 @@ use sha2::{Digest, Sha256};
 pub(super) fn digest(value: &Value) -> String {
     let mut hash = Sha256::new();
     feed(value, &mut hash);
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&hash.finalize()[..16])
 }
 
 /// Feeds a value so that no two values feed the same bytes.

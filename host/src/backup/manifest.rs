@@ -51,17 +51,12 @@ pub(super) struct File {
 
 /// The digest of all files: that of what `sha256sum` prints for them.
 pub(super) fn digest(files: &[File]) -> String {
-    hex(&Sha256::digest(sums(files)))
+    hex::encode(Sha256::digest(sums(files)))
 }
 
 fn sums(files: &[File]) -> String {
     let line = |file: &File| format!("{}  {}\n", file.sha256, file.path);
     files.iter().map(line).collect()
-}
-
-/// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use super::args::StoreArgs;
-use super::manifest::{BEGUN, Begun, COMPLETE, DATA, File, Manifest, digest, hex};
+use super::manifest::{BEGUN, Begun, COMPLETE, DATA, File, Manifest, digest};
 use super::place::Place;
 use super::report::Report;
 use super::retention;
@@ -217,6 +217,6 @@ impl Sum {
     }
 
     pub(super) fn done(self) -> (u64, String) {
-        (self.bytes, hex(&self.digest.finalize()))
+        (self.bytes, hex::encode(self.digest.finalize()))
     }
 }

@@ -206,12 +206,7 @@ fn name(regarding: &ObjectReference, event: &Event, note: &str) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let digest: String = hash
-        .finalize()
-        .iter()
-        .take(5)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = hex::encode(&hash.finalize()[..5]);
     let about = &about[..about.floor_char_boundary(200)];
     format!("{about}.{digest}")
 }

@@ -39,6 +39,8 @@ pub struct Acquired {
     pub digest: Digest,
     /// The component.
     pub component: Vec<u8>,
+    /// What of it is kept on disk.
+    pub contents: BTreeSet<Digest>,
     /// True when a key of the policy has signed it.
     pub signed: bool,
 }
@@ -140,24 +142,24 @@ impl Acquirer {
         spec: &PluginSpec,
         pinned: Option<&Digest>,
     ) -> Result<Acquired, AcquireError> {
-        let location = match &spec.source {
-            Source::File(path) => return self.file(spec, path).await,
-            Source::Oci(text) => Location::in_registry(text)?,
-            Source::Layout(text) => Location::in_layout(text)?,
+        let location = match located(&spec.source)? {
+            Located::File(path) => return self.file(spec, path).await,
+            Located::Artifact(location) => location,
         };
         let repository = self.repository(spec, &location).await?;
         let digest = match pinned {
             Some(pinned) if location.digest.is_none() => pinned.clone(),
             _ => self.fetcher.resolve(&*repository, &location).await?,
         };
-        let artifact = self
+        let fetched = self
             .fetcher
             .artifact(&*repository, &location, &digest)
             .await?;
         let signed = self.verify(spec, &*repository, &digest).await?;
         Ok(Acquired {
             digest,
-            component: artifact.component,
+            component: fetched.component,
+            contents: fetched.contents,
             signed,
         })
     }
@@ -189,14 +191,10 @@ impl Acquirer {
     /// # Errors
     /// When the place does not answer or has no such tag.
     pub async fn resolve(&self, spec: &PluginSpec) -> Result<Option<Digest>, AcquireError> {
-        let location = match &spec.source {
-            Source::File(_) => return Ok(None),
-            Source::Oci(text) => Location::in_registry(text)?,
-            Source::Layout(text) => Location::in_layout(text)?,
+        let location = match located(&spec.source)? {
+            Located::Artifact(location) if location.digest.is_none() => location,
+            _ => return Ok(None),
         };
-        if location.digest.is_some() {
-            return Ok(None);
-        }
         let repository = self.repository(spec, &location).await?;
         Ok(Some(self.fetcher.resolve(&*repository, &location).await?))
     }
@@ -232,6 +230,7 @@ impl Acquirer {
         Ok(Acquired {
             digest: Digest::of(&component),
             component,
+            contents: BTreeSet::new(),
             signed: false,
         })
     }
@@ -277,5 +276,19 @@ impl Acquirer {
         let config = config.ok_or_else(|| failed(format!("it has no key {DOCKER_CONFIG}")))?;
         let login = credentials::login_for(host, &config.0);
         login.map(Some).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// What a source names.
+enum Located<'a> {
+    File(&'a Path),
+    Artifact(Location),
+}
+
+fn located(source: &Source) -> Result<Located<'_>, NotALocation> {
+    match source {
+        Source::File(path) => Ok(Located::File(path)),
+        Source::Oci(text) => Location::in_registry(text).map(Located::Artifact),
+        Source::Layout(text) => Location::in_layout(text).map(Located::Artifact),
     }
 }

@@ -16,6 +16,7 @@ pub mod status;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::{StreamExt, pin_mut};
@@ -28,10 +29,7 @@ use tokio::task::JoinSet;
 
 pub use acquire::{AcquireError, Acquired, Acquirer};
 
-use crate::clock::SharedClock;
-use crate::cluster::Cluster;
 use crate::controllers::Controllers;
-use crate::lease::LeaseGuard;
 use crate::oci::Digest;
 use crate::plugin::Loader;
 use crate::reconcile::Rooms;
@@ -49,19 +47,19 @@ pub fn plugins() -> ApiResource {
 /// Installs what the Plugins of a cluster say.
 pub struct Installer {
     shared: Arc<Shared>,
-    settled: watch::Sender<bool>,
 }
 
 /// What all workers use.
 struct Shared {
-    cluster: Cluster,
     rooms: Rooms,
     controllers: Controllers,
     acquirer: Acquirer,
     loader: Loader,
-    clock: SharedClock,
-    lease: LeaseGuard,
     workers: Mutex<BTreeMap<String, Known>>,
+    /// True once all Plugins that there are were listed.
+    listed: AtomicBool,
+    /// True once each of them was tried.
+    settled: watch::Sender<bool>,
 }
 
 /// A Plugin that was seen.
@@ -81,24 +79,22 @@ impl Installer {
     /// Serves through `controllers` what it acquires and loads.
     pub fn new(rooms: Rooms, controllers: Controllers, acquirer: Acquirer, loader: Loader) -> Self {
         let shared = Shared {
-            cluster: rooms.cluster.clone(),
-            clock: rooms.clock.clone(),
-            lease: rooms.lease.clone(),
             rooms,
             controllers,
             acquirer,
             loader,
             workers: Mutex::default(),
+            listed: AtomicBool::new(false),
+            settled: watch::Sender::new(false),
         };
         Self {
             shared: Arc::new(shared),
-            settled: watch::Sender::new(false),
         }
     }
 
     /// True once every Plugin that was there at the start was tried.
     pub fn settled(&self) -> watch::Receiver<bool> {
-        self.settled.subscribe()
+        self.shared.settled.subscribe()
     }
 
     /// Follows the Plugins until `stop` is done.
@@ -110,7 +106,7 @@ impl Installer {
     }
 
     async fn follow(&self) {
-        let api: Api<DynamicObject> = Api::all_with(self.shared.cluster.client(), &plugins());
+        let api: Api<DynamicObject> = Api::all_with(self.shared.rooms.cluster.client(), &plugins());
         let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
         pin_mut!(events);
         let mut listed = BTreeSet::new();
@@ -123,7 +119,8 @@ impl Installer {
                 }
                 Ok(Event::InitDone) => {
                     self.keep_only(&listed);
-                    self.settle();
+                    self.shared.listed.store(true, Ordering::Relaxed);
+                    self.shared.settle();
                 }
                 Ok(Event::Apply(plugin)) => self.show(plugin),
                 Ok(Event::Delete(plugin)) => {
@@ -188,20 +185,6 @@ impl Installer {
             }
         }
     }
-
-    fn settle(&self) {
-        let (shared, settled) = (self.shared.clone(), self.settled.clone());
-        if *settled.borrow() {
-            return;
-        }
-        tokio::spawn(async move {
-            let mut ticks = tokio::time::interval(std::time::Duration::from_millis(100));
-            while !shared.all_tried() {
-                ticks.tick().await;
-            }
-            settled.send_replace(true);
-        });
-    }
 }
 
 impl Shared {
@@ -209,14 +192,18 @@ impl Shared {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all_tried(&self) -> bool {
-        self.workers().values().all(|known| known.tried)
-    }
-
     /// The first try of this Plugin is over.
     fn tried(&self, name: &str) {
         if let Some(known) = self.workers().get_mut(name) {
             known.tried = true;
+        }
+        self.settle();
+    }
+
+    fn settle(&self) {
+        let all_tried = self.workers().values().all(|known| known.tried);
+        if all_tried && self.listed.load(Ordering::Relaxed) {
+            self.settled.send_replace(true);
         }
     }
 

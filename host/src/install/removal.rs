@@ -1,15 +1,12 @@
 //! Letting a Plugin go: not while it has objects, which would be left without anybody to look after them.
 
-use std::sync::Arc;
+use kube::api::DynamicObject;
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use serde_json::json;
-
-use super::plugins;
-use crate::cluster::{Cluster, ClusterError, asked};
+use crate::cluster::ClusterError;
 use crate::controllers::Controller;
-use crate::object::Object;
-use crate::reconcile::{LET_GO, Rooms, release as release_from_finalizer};
+use crate::finalizer;
+use crate::object::{Kind, Object};
+use crate::reconcile::{LET_GO, Rooms};
 
 /// Keeps a Plugin as long as it has objects.
 const HELD: &str = "windlass.dev/plugin";
@@ -47,18 +44,11 @@ pub(super) fn waits_for(controller: Option<&Controller>, plugin: &DynamicObject)
 ///
 /// # Errors
 /// The API server's refusal.
-pub(super) async fn hold(cluster: &Cluster, plugin: &DynamicObject) -> Result<(), ClusterError> {
-    let finalizers = plugin.metadata.finalizers.clone().unwrap_or_default();
-    match finalizers.iter().any(|finalizer| finalizer == HELD) {
-        true => Ok(()),
-        false => {
-            set(
-                cluster,
-                plugin,
-                [finalizers, vec![HELD.to_owned()]].concat(),
-            )
-            .await
-        }
+pub(super) async fn hold(rooms: &Rooms, plugin: &DynamicObject) -> Result<(), ClusterError> {
+    let plugin = object(plugin)?;
+    match finalizer::hold(&plugin, HELD, &rooms.cluster, &rooms.cache).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other.map(drop),
     }
 }
 
@@ -66,45 +56,14 @@ pub(super) async fn hold(cluster: &Cluster, plugin: &DynamicObject) -> Result<()
 ///
 /// # Errors
 /// The API server's refusal.
-pub(super) async fn release(cluster: &Cluster, plugin: &DynamicObject) -> Result<(), ClusterError> {
-    let mut finalizers = plugin.metadata.finalizers.clone().unwrap_or_default();
-    finalizers.retain(|finalizer| finalizer != HELD);
-    set(cluster, plugin, finalizers).await
+pub(super) async fn release(rooms: &Rooms, plugin: &DynamicObject) -> Result<(), ClusterError> {
+    finalizer::release(&object(plugin)?, HELD, &rooms.cluster, &rooms.cache).await
 }
 
-/// Lets an object of the Plugin go without its plugin, now or whenever it is deleted.
-///
-/// # Errors
-/// The API server's refusal.
-pub(super) async fn release_object(
-    rooms: &Rooms,
-    object: &Arc<Object>,
-) -> Result<(), ClusterError> {
-    match release_from_finalizer(object, &rooms.cluster, &rooms.cache).await {
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other.map(drop),
-    }
-}
-
-async fn set(
-    cluster: &Cluster,
-    plugin: &DynamicObject,
-    finalizers: Vec<String>,
-) -> Result<(), ClusterError> {
-    let name = plugin.metadata.name.as_deref().unwrap_or_default();
-    let api: Api<DynamicObject> = Api::all_with(cluster.client(), &plugins());
-    let patch = json!({"metadata": {
-        "resourceVersion": plugin.metadata.resource_version,
-        "finalizers": finalizers,
-    }});
-    let parameters = PatchParams::default();
-    let patch = Patch::Merge(&patch);
-    let written = asked(
-        "change a Plugin's finalizers",
-        api.patch(name, &parameters, &patch),
-    );
-    match written.await {
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other.map(drop),
-    }
+fn object(plugin: &DynamicObject) -> Result<Object, ClusterError> {
+    let kind = Kind::new("windlass.dev/v1alpha1", "Plugin");
+    Object::new(&kind, plugin.clone()).map_err(|error| ClusterError::Unreachable {
+        what: "read a Plugin".into(),
+        why: error.to_string(),
+    })
 }

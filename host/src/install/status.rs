@@ -70,7 +70,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) const ALL: [Self; 5] = [
+    const ALL: [Self; 5] = [
         Self::Fetched,
         Self::Verified,
         Self::Compiled,
@@ -91,10 +91,10 @@ impl Step {
 
 /// How a step stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub(super) holds: Option<bool>,
-    pub(super) reason: &'static str,
-    pub(super) message: String,
+struct Standing {
+    holds: Option<bool>,
+    reason: &'static str,
+    message: String,
 }
 
 /// How all steps stand.
@@ -149,7 +149,7 @@ impl Report {
     }
 
     /// The first step that did not succeed, if one did not.
-    pub(super) fn failure(&self) -> Option<&Standing> {
+    fn failure(&self) -> Option<&Standing> {
         self.0
             .values()
             .find(|standing| standing.holds == Some(false))

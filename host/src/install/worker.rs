@@ -17,11 +17,13 @@ use super::status::{PluginStatus, Report, Step, unasked};
 use super::{AcquireError, Acquired, Shared, Shown, plugins};
 use crate::cluster::{ClusterError, asked};
 use crate::controllers::{Controller, NotServed, Plugged};
+use crate::finalizer;
 use crate::object::{FIELD_MANAGER, Kind};
 use crate::oci::Digest;
 use crate::plugin::configuration::{PluginSpec, Source};
 use crate::plugin::loader::LoadError;
 use crate::plugin::{Operator, Plugin};
+use crate::reconcile::{FINALIZER, Rooms};
 
 /// How often status is brought up to date with what changes by itself, such as the number of objects.
 const TELL_EVERY: Duration = Duration::from_secs(10);
@@ -44,6 +46,7 @@ pub(super) struct Worker {
 struct Served {
     spec: PluginSpec,
     digest: Digest,
+    report: Report,
 }
 
 /// What of a Plugin asks for another look when it changes.
@@ -107,7 +110,7 @@ impl Worker {
 
     /// Waits until there is a reason to look again, telling meanwhile what changes by itself.
     async fn wait(&mut self, plugin: &DynamicObject, waits: &mut ExponentialBackoff) -> Woken {
-        let failed = self.report.failure().is_some();
+        let failed = !spec_of(plugin).is_ok_and(|spec| self.served_as(&spec).is_some());
         let retry = match failed {
             true => waits.next().unwrap_or(LONGEST_WAIT),
             false => Duration::MAX,
@@ -144,7 +147,7 @@ impl Worker {
             return self.remove(plugin).await;
         }
         let mut report = Report::begun();
-        let spec: PluginSpec = match serde_json::from_value(plugin.data["spec"].clone()) {
+        let spec = match spec_of(plugin) {
             Ok(spec) => spec,
             Err(error) => {
                 let why = format!("spec: {error}");
@@ -152,8 +155,8 @@ impl Worker {
                 return self.not_served(report, "InvalidSpec", &why);
             }
         };
-        if self.is_served(&spec) && self.report.failure().is_none() {
-            return self.report.clone();
+        if let Some(served) = self.served_as(&spec) {
+            return served.report.clone();
         }
         let pinned = self.pinned(plugin, &spec);
         let acquired = match self.shared.acquirer.acquire(&spec, pinned.as_ref()).await {
@@ -214,7 +217,6 @@ impl Worker {
         if let Err(fault) = loaded.warm().await {
             return self.not_served(report, "NotStarted", &fault.to_string());
         }
-        let suspended = spec.suspended;
         let plugged = Plugged {
             plugin: loaded,
             spec: spec.clone(),
@@ -227,13 +229,7 @@ impl Worker {
             return self.not_served(report, reason, &error.to_string());
         }
         tracing::info!(plugin = self.name, %version, digest = %acquired.digest, "plugin served");
-        self.served = Some(Served {
-            spec,
-            digest: acquired.digest.clone(),
-        });
-        self.shared
-            .note_in_use(&self.name, BTreeSet::from([acquired.digest.clone()]));
-        match suspended {
+        match spec.suspended {
             true => report.fail(
                 Step::Serving,
                 "Suspended",
@@ -241,6 +237,13 @@ impl Worker {
             ),
             false => report.hold(Step::Serving, "Serving", format!("version {version}")),
         }
+        self.served = Some(Served {
+            spec,
+            digest: acquired.digest.clone(),
+            report: report.clone(),
+        });
+        self.shared
+            .note_in_use(&self.name, acquired.contents.clone());
         report
     }
 
@@ -278,7 +281,7 @@ impl Worker {
                 let going_on =
                     format!("version {version} goes on; what spec asks for is not served: {why}");
                 report.hold(Step::Serving, "PreviousVersion", going_on);
-                // So that it is tried again.
+                // So that a step tells why.
                 report.fail_if_none(reason, why);
             }
             None => report.fail(Step::Serving, reason, why),
@@ -296,12 +299,11 @@ impl Worker {
         self.shared.controllers.get(&self.name)
     }
 
-    fn is_served(&self, spec: &PluginSpec) -> bool {
-        let same = self
-            .served
-            .as_ref()
-            .is_some_and(|served| served.spec == *spec);
-        same && self.controller().is_some()
+    /// What is served, where it is what `spec` asks for.
+    fn served_as(&self, spec: &PluginSpec) -> Option<&Served> {
+        // A younger Plugin may have had to give way.
+        self.controller()?;
+        self.served.as_ref().filter(|served| served.spec == *spec)
     }
 
     /// The digest that the source's tag was resolved to before, by this host or the one that acted.
@@ -323,23 +325,29 @@ impl Worker {
 
     /// Tells when a tag means something else than what is served.
     async fn check_tag(&mut self) {
-        let Some(Served { spec, digest, .. }) = self.served.clone() else {
+        let Some(served) = &mut self.served else {
             return;
         };
-        match self.shared.acquirer.resolve(&spec).await {
-            Ok(Some(now)) if now != digest => self.report.hold(
+        let Served {
+            spec,
+            digest,
+            report,
+        } = served;
+        match self.shared.acquirer.resolve(spec).await {
+            Ok(Some(now)) if now != *digest => report.hold(
                 Step::Fetched,
                 "TagMoved",
                 format!("{digest} is served; the tag means {now} now: name the digest in source to switch"),
             ),
-            Ok(_) => self.report.hold(Step::Fetched, "Fetched", digest.to_string()),
-            Err(error) if error.reason() == "NotFound" => self.report.hold(
+            Ok(_) => report.hold(Step::Fetched, "Fetched", digest.to_string()),
+            Err(error) if error.reason() == "NotFound" => report.hold(
                 Step::Fetched,
                 "TagVanished",
                 format!("{digest} is served from what was fetched before; {error}"),
             ),
             Err(error) => tracing::warn!(plugin = self.name, %error, "failed to look at a tag"),
         }
+        self.report = report.clone();
     }
 
     /// Writes status, if it differs and this host acts.
@@ -347,7 +355,7 @@ impl Worker {
         let Some(plugin) = self.shown.borrow().clone() else {
             return;
         };
-        if self.shared.lease.remaining().is_none() {
+        if self.shared.rooms.lease.remaining().is_none() {
             return;
         }
         let before = status_of(&plugin);
@@ -355,7 +363,7 @@ impl Worker {
         if before == after {
             return;
         }
-        let api: Api<DynamicObject> = Api::all_with(self.shared.cluster.client(), &plugins());
+        let api: Api<DynamicObject> = Api::all_with(self.shared.rooms.cluster.client(), &plugins());
         let patch = json!({
             "apiVersion": "windlass.dev/v1alpha1",
             "kind": "Plugin",
@@ -374,7 +382,7 @@ impl Worker {
     }
 
     fn status(&self, plugin: &DynamicObject, before: &PluginStatus) -> PluginStatus {
-        let now = i64::try_from(self.shared.clock.now()).unwrap_or(i64::MAX);
+        let now = i64::try_from(self.shared.rooms.clock.now()).unwrap_or(i64::MAX);
         let now = Time(Timestamp::from_millisecond(now).unwrap_or_default());
         let generation = plugin.metadata.generation;
         let mut status = PluginStatus {
@@ -395,15 +403,15 @@ impl Worker {
 
     /// Puts the finalizer on, so that the Plugin is not gone while its objects are there.
     async fn hold(&self, plugin: &DynamicObject) -> Result<(), ClusterError> {
-        match self.shared.lease.remaining() {
-            Some(_) => removal::hold(&self.shared.cluster, plugin).await,
+        match self.shared.rooms.lease.remaining() {
+            Some(_) => removal::hold(&self.shared.rooms, plugin).await,
             None => Ok(()),
         }
     }
 
     async fn remove(&mut self, plugin: &DynamicObject) -> Report {
         let mut report = self.report.clone();
-        let acts = self.shared.lease.remaining().is_some();
+        let acts = self.shared.rooms.lease.remaining().is_some();
         let waits_for = removal::waits_for(self.controller().as_ref(), plugin);
         match waits_for {
             Some(why) => report.hold(Step::Serving, "RemovalWaits", why),
@@ -422,9 +430,10 @@ impl Worker {
         let left = controller.map(|controller| controller.reconciler().held_objects());
         self.leave().await;
         for object in left.unwrap_or_default() {
-            removal::release_object(&self.shared.rooms, &object).await?;
+            let Rooms { cluster, cache, .. } = &self.shared.rooms;
+            finalizer::release(&object, FINALIZER, cluster, cache).await?;
         }
-        removal::release(&self.shared.cluster, plugin).await
+        removal::release(&self.shared.rooms, plugin).await
     }
 
     async fn leave(&mut self) {
@@ -471,6 +480,10 @@ fn describe(status: &mut PluginStatus, controller: &Controller) {
         .map(|(reason, count)| ((*reason).to_owned(), *count))
         .collect();
     status.last_fault = faults.last().map(|text| text.chars().take(1024).collect());
+}
+
+fn spec_of(plugin: &DynamicObject) -> serde_json::Result<PluginSpec> {
+    serde_json::from_value(plugin.data["spec"].clone())
 }
 
 fn status_of(plugin: &DynamicObject) -> PluginStatus {

@@ -23,15 +23,6 @@ const COMPONENT: &[u8; 8] = b"\0asm\x0d\0\x01\0";
 /// How a core module begins.
 const CORE_MODULE: &[u8; 8] = b"\0asm\x01\0\0\0";
 
-/// A plugin's component and what it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Artifact {
-    /// The manifest's digest: the artifact's name.
-    pub digest: Digest,
-    /// The component.
-    pub component: Vec<u8>,
-}
-
 /// What a manifest names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {

@@ -23,8 +23,7 @@ pub struct NotADigest(String);
 impl Digest {
     /// Of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        let hash = sha2::Sha256::digest(bytes);
-        Self(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex::encode(sha2::Sha256::digest(bytes)))
     }
 
     /// The digits: safe as the name of a file.

@@ -1,6 +1,8 @@
 //! From a location to a checked artifact, through the content on disk.
 
-use super::artifact::{self, Artifact, NotAnArtifact};
+use std::collections::BTreeSet;
+
+use super::artifact::{self, NotAnArtifact};
 use super::content::Content;
 use super::repository::{LARGEST_MANIFEST, Name, Repository, RepositoryError};
 use super::{Digest, Location};
@@ -34,6 +36,15 @@ impl FetchError {
     }
 }
 
+/// An artifact that was fetched and checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The component.
+    pub component: Vec<u8>,
+    /// Everything that it consists of: manifest, config and layer.
+    pub contents: BTreeSet<Digest>,
+}
+
 /// Fetches artifacts. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
@@ -63,8 +74,8 @@ impl Fetcher {
         if let Some(digest) = &location.digest {
             return Ok(digest.clone());
         }
-        let tag = location.tag.clone().unwrap_or_default();
-        let manifest = repository.manifest(&Name::Tag(tag)).await?;
+        let name = location.tag.clone().map_or(Name::Default, Name::Tag);
+        let manifest = repository.manifest(&name).await?;
         self.keep(&manifest);
         Ok(Digest::of(&manifest))
     }
@@ -78,44 +89,36 @@ impl Fetcher {
         repository: &dyn Repository,
         location: &Location,
         digest: &Digest,
-    ) -> Result<Artifact, FetchError> {
+    ) -> Result<Fetched, FetchError> {
         let refused = |why: NotAnArtifact| FetchError::NotAPlugin {
             location: location.to_string(),
             why,
         };
-        let manifest = match self.content.get(digest) {
-            Some(manifest) => manifest,
-            None => {
-                let manifest = repository.manifest(&Name::Digest(digest.clone())).await?;
-                self.keep(&manifest);
-                manifest
-            }
-        };
+        let name = Name::Digest(digest.clone());
+        let manifest = self.kept_or(digest, repository.manifest(&name)).await?;
         let parts = artifact::read_manifest(&manifest).map_err(refused)?;
-        let config = self
-            .blob(repository, &parts.config, LARGEST_MANIFEST)
-            .await?;
+        let config = repository.blob(&parts.config, LARGEST_MANIFEST);
+        let config = self.kept_or(&parts.config, config).await?;
         artifact::check_config(&config, &parts.layer).map_err(refused)?;
-        let component = self
-            .blob(repository, &parts.layer, LARGEST_COMPONENT)
-            .await?;
+        let component = repository.blob(&parts.layer, LARGEST_COMPONENT);
+        let component = self.kept_or(&parts.layer, component).await?;
         artifact::check_component(&component).map_err(refused)?;
-        Ok(Artifact {
-            digest: digest.clone(),
+        Ok(Fetched {
             component,
+            contents: [digest.clone(), parts.config, parts.layer].into(),
         })
     }
 
-    async fn blob(
+    /// The content of that digest, from disk or as `asked`.
+    async fn kept_or(
         &self,
-        repository: &dyn Repository,
         digest: &Digest,
-        limit: usize,
+        asked: impl Future<Output = Result<Vec<u8>, RepositoryError>>,
     ) -> Result<Vec<u8>, RepositoryError> {
         if let Some(bytes) = self.content.get(digest) {
             return Ok(bytes);
         }
-        let bytes = repository.blob(digest, limit).await?;
+        let bytes = asked.await?;
         self.keep(&bytes);
         Ok(bytes)
     }
@@ -191,7 +194,7 @@ mod tests {
                 .await
         }
 
-        async fn fetch(&self, digest: &Digest) -> Result<Artifact, FetchError> {
+        async fn fetch(&self, digest: &Digest) -> Result<Fetched, FetchError> {
             let repository = self.repository();
             self.fetcher
                 .artifact(&*repository, &self.location(""), digest)
@@ -233,6 +236,16 @@ mod tests {
         world.fetch(&digest).await.unwrap();
         std::fs::remove_dir_all(&world.layout).unwrap();
         assert_eq!(world.fetch(&digest).await.unwrap().component, COMPONENT);
+    }
+
+    #[tokio::test]
+    async fn everything_that_an_artifact_consists_of_is_named_to_be_kept() {
+        let world = World::new();
+        let digest = world.push(COMPONENT, "redis").await;
+        let packed = artifact::pack(COMPONENT, &BTreeMap::new()).unwrap();
+        let parts = [&packed.manifest, &packed.config, &packed.layer];
+        let parts = parts.map(|bytes| Digest::of(bytes)).into();
+        assert_eq!(world.fetch(&digest).await.unwrap().contents, parts);
     }
 
     #[tokio::test]

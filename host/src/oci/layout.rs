@@ -82,14 +82,14 @@ impl Layout {
     }
 
     /// The only artifact, where nobody said which.
-    pub(super) fn only(&self) -> Result<Name, RepositoryError> {
+    fn only(&self) -> Result<Digest, RepositoryError> {
         let index = self.index()?;
         let about_others = |descriptor: &&OciDescriptor| {
             !tag_of(descriptor).is_some_and(|tag| tag.starts_with("sha256-"))
         };
         let artifacts: Vec<_> = index.manifests.iter().filter(about_others).collect();
         match artifacts.as_slice() {
-            [only] => named(only),
+            [only] => digest_of(only),
             several => Err(RepositoryError::NotFound {
                 what: self.0.display().to_string(),
                 why: format!("it holds {} artifacts: write FOLDER:TAG", several.len()),
@@ -144,10 +144,7 @@ impl Repository for Layout {
     async fn manifest(&self, name: &Name) -> Result<Vec<u8>, RepositoryError> {
         let digest = match name {
             Name::Digest(digest) => digest.clone(),
-            Name::Tag(tag) if tag.is_empty() => match self.only()? {
-                Name::Digest(digest) => digest,
-                Name::Tag(tag) => digest_of(&self.find(&tag)?)?,
-            },
+            Name::Default => self.only()?,
             Name::Tag(tag) => digest_of(&self.find(tag)?)?,
         };
         self.checked(&digest, LARGEST_MANIFEST)
@@ -198,10 +195,6 @@ fn tag_of(descriptor: &OciDescriptor) -> Option<&str> {
         .as_ref()?
         .get(TAG)
         .map(String::as_str)
-}
-
-fn named(descriptor: &OciDescriptor) -> Result<Name, RepositoryError> {
-    digest_of(descriptor).map(Name::Digest)
 }
 
 fn digest_of(descriptor: &OciDescriptor) -> Result<Digest, RepositoryError> {

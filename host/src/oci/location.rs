@@ -64,8 +64,9 @@ impl Location {
         }
         let reference: Reference = rest.parse().map_err(|error| named(&format!("{error}")))?;
         let digest = reference.digest().map(str::parse).transpose();
-        let tagged = rest.rsplit('/').next().unwrap_or_default().contains(':')
-            && !without_digest(rest).ends_with(reference.repository());
+        // Where nothing was said, the library says latest.
+        let last = without_digest(rest).rsplit('/').next();
+        let tagged = last.is_some_and(|last| last.contains(':'));
         Ok(Self {
             place: Place::Registry {
                 host: reference.registry().to_owned(),

@@ -22,9 +22,9 @@ pub mod repository;
 pub mod signature;
 pub mod tool;
 
-pub use artifact::{Artifact, NotAnArtifact};
+pub use artifact::NotAnArtifact;
 pub use digest::Digest;
-pub use fetch::{FetchError, Fetcher};
+pub use fetch::{FetchError, Fetched, Fetcher};
 pub use location::Location;
 pub use repository::{Repository, RepositoryError};
 

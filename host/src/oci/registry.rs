@@ -80,9 +80,7 @@ impl Registry {
     fn named(&self, name: &Name) -> Reference {
         let (host, repository) = (self.host.clone(), self.repository.clone());
         match name {
-            Name::Tag(tag) if tag.is_empty() => {
-                Reference::with_tag(host, repository, "latest".into())
-            }
+            Name::Default => Reference::with_tag(host, repository, "latest".into()),
             Name::Tag(tag) => Reference::with_tag(host, repository, tag.clone()),
             Name::Digest(digest) => Reference::with_digest(host, repository, digest.to_string()),
         }
@@ -108,7 +106,7 @@ impl Registry {
     }
 
     async fn may(&self, operation: RegistryOperation) -> Result<(), RepositoryError> {
-        let name = self.named(&Name::Tag(String::new()));
+        let name = self.named(&Name::Default);
         let what = format!("{}/{}", self.host, self.repository);
         let asked = self.client.auth(&name, &self.auth, operation);
         self.asked(&what, asked).await.map(drop)

@@ -14,6 +14,8 @@ pub const LARGEST_MANIFEST: usize = 4 << 20;
 /// What something of a repository is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
+    /// What nobody called by a name: the tag `latest` of a registry, the only artifact of a layout.
+    Default,
     /// As people call it.
     Tag(String),
     /// Exactly.

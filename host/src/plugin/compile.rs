@@ -166,13 +166,7 @@ pub(super) fn entry_name(engine: &Engine, wasm: &[u8]) -> String {
     let mut digest = StableHasher(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut digest);
     digest.0.update(wasm);
-    let hex: String = digest
-        .0
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{hex}.cwasm")
+    format!("{}.cwasm", hex::encode(digest.0.finalize()))
 }
 
 /// std's own hashers differ from one process to the next.

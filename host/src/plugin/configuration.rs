@@ -177,19 +177,6 @@ pub enum ConfigurationError {
 }
 
 impl PluginResource {
-    /// A plugin by that name.
-    pub fn new(name: &str, spec: PluginSpec) -> Self {
-        let metadata = Metadata {
-            name: name.to_owned(),
-        };
-        Self {
-            api_version: ApiVersion::V1Alpha1,
-            kind: PluginKind::Plugin,
-            metadata,
-            spec,
-        }
-    }
-
     /// Reads a YAML file of one or several `Plugin` documents.
     ///
     /// # Errors

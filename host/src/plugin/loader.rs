@@ -1,6 +1,6 @@
-//! From a `Plugin` resource to a plugin that can be called.
+//! From a component to a plugin that can be called.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -11,14 +11,11 @@ use crate::plugin::bindings::generated::PluginPre;
 use crate::plugin::call_error::Fault;
 use crate::plugin::compile::{self, Cache, CompileError, Compiler};
 use crate::plugin::component::{Plugin, Starter};
-use crate::plugin::configuration::{PluginResource, PluginSpec, Source};
+use crate::plugin::configuration::PluginSpec;
 use crate::plugin::description::{BadDescription, Description};
+use crate::plugin::engine;
 use crate::plugin::log::PluginLog;
 use crate::plugin::sandbox::{self, Sandbox};
-use crate::plugin::{engine, limits};
-
-/// The largest component that is read: interpreters are a third of it.
-const LARGEST: limits::Bytes = limits::Bytes::mebi(64);
 
 /// Why a plugin was not loaded. The text is for the cluster's owner.
 #[derive(Debug, thiserror::Error)]
@@ -26,14 +23,6 @@ pub enum LoadError {
     /// The machine cannot run plugins.
     #[error("failed to start the plugin engine: {0}")]
     Engine(String),
-    /// Its file cannot be read.
-    #[error("failed to read the component {}: {why}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
     /// It was not compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -61,7 +50,6 @@ impl LoadError {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Engine(_) => "EngineFailed",
-            Self::Read { .. } => "FileFailed",
             Self::Compile(_) => "NotCompiled",
             Self::NotAPlugin(_) => "NotAPlugin",
             Self::Describe(_) => "DescribeFailed",
@@ -113,16 +101,6 @@ impl Loader {
         Ok(compile::entry_name(&self.engine, wasm))
     }
 
-    /// Loads a plugin from a file.
-    ///
-    /// # Errors
-    /// Names the step that failed, and why.
-    pub async fn load(&self, resource: &PluginResource) -> Result<Arc<Plugin>, LoadError> {
-        let PluginResource { metadata, spec, .. } = resource;
-        let wasm = fetch(&spec.source).await?;
-        self.prepare(&metadata.name, spec, &wasm).await
-    }
-
     /// Compiles and admits the component `wasm`, and asks what it is. Administrators call it `name`.
     ///
     /// # Errors
@@ -153,28 +131,6 @@ impl Loader {
         let linked = self.linker.instantiate_pre(component).map_err(refused)?;
         PluginPre::new(linked).map_err(refused)
     }
-}
-
-async fn fetch(source: &Source) -> Result<Vec<u8>, LoadError> {
-    let Source::File(path) = source else {
-        return Err(LoadError::Read {
-            path: source.to_string().into(),
-            why: "it is not a file".into(),
-        });
-    };
-    let failed = |why: String| LoadError::Read {
-        path: path.clone(),
-        why,
-    };
-    let metadata = tokio::fs::metadata(path)
-        .await
-        .map_err(|error| failed(error.to_string()))?;
-    if metadata.len() > LARGEST.get() as u64 {
-        return Err(failed(format!("it is larger than {LARGEST}")));
-    }
-    tokio::fs::read(path)
-        .await
-        .map_err(|error| failed(error.to_string()))
 }
 
 /// Asks two instances, since the answer must not depend on anything.

@@ -1,15 +1,12 @@
-//! Finalizers: holding an object until its plugin has finished with it, and letting it go.
+//! Deletion: what a round has to do about an object that is going, and what people are told.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::{Patch, PatchParams};
 use serde::Deserialize;
-use serde_json::json;
 
-use crate::cache::Cache;
-use crate::cluster::{Cluster, ClusterError, asked};
-use crate::object::{FIELD_MANAGER, Object, ObjectKey};
+use crate::cluster::{Cluster, ClusterError};
+use crate::object::{Object, ObjectKey};
 use crate::plugin::bindings::Deletion;
 
 use super::question::namespace_kind;
@@ -111,77 +108,10 @@ pub(super) fn way_out(object: &Object) -> String {
     )
 }
 
-/// Holds `object` if it is not held yet; returns it as it then is, None where it was held already.
-///
-/// # Errors
-/// A conflict when somebody else changed it meanwhile, or the API server's refusal.
-pub(super) async fn hold(
-    object: &Object,
-    cluster: &Cluster,
-    cache: &Cache,
-) -> Result<Option<Object>, ClusterError> {
-    if object
-        .finalizers
-        .iter()
-        .any(|finalizer| finalizer == FINALIZER)
-    {
-        return Ok(None);
-    }
-    let mut finalizers = object.finalizers.clone();
-    finalizers.push(FINALIZER.to_owned());
-    set(object, &finalizers, cluster, cache).await.map(Some)
-}
-
-/// Lets `object` go.
-///
-/// # Errors
-/// As [`hold`].
-pub async fn release(
-    object: &Object,
-    cluster: &Cluster,
-    cache: &Cache,
-) -> Result<(), ClusterError> {
-    let others = object
-        .finalizers
-        .iter()
-        .filter(|finalizer| *finalizer != FINALIZER);
-    let others: Vec<_> = others.cloned().collect();
-    match set(object, &others, cluster, cache).await {
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other.map(drop),
-    }
-}
-
-/// A list cannot be changed in part by a merge patch, so the version that was seen goes with it.
-async fn set(
-    object: &Object,
-    finalizers: &[String],
-    cluster: &Cluster,
-    cache: &Cache,
-) -> Result<Object, ClusterError> {
-    let key = &object.key;
-    let patch = json!({"metadata": {
-        "uid": object.uid, "resourceVersion": object.resource_version, "finalizers": finalizers}});
-    let api = cluster.api(&key.kind, key.namespace.as_deref()).await?;
-    let params = PatchParams {
-        field_manager: Some(FIELD_MANAGER.into()),
-        ..PatchParams::default()
-    };
-    let what = format!("set the finalizers of {key}");
-    let written = asked(&what, api.patch(&key.name, &params, &Patch::Merge(&patch))).await?;
-    let written = Object::new(&key.kind, written).map_err(|error| ClusterError::Unreachable {
-        what,
-        why: error.to_string(),
-    })?;
-    match written.deleting && written.finalizers.is_empty() {
-        true => cache.removed(&written.key, &written.uid),
-        false => cache.wrote(written.clone()),
-    }
-    Ok(written)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::cache::tests::object;
 

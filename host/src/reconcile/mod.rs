@@ -22,11 +22,12 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-pub use deletion::{FINALIZER, LET_GO, release};
+pub use deletion::{FINALIZER, LET_GO};
 pub use rooms::Rooms;
 
 use crate::actions::LongActions;
 use crate::explain;
+use crate::finalizer;
 use crate::metrics::{Ending, OfPlugin};
 use crate::object::{Kind, Object, ObjectKey};
 use crate::plan::{self, Call, Checked};
@@ -72,7 +73,7 @@ impl Reconciler {
         let carried = Carried {
             memories: Arc::default(),
             long: LongActions::new(queue),
-            prefix: prefix.iter().map(|byte| format!("{byte:02x}")).collect(),
+            prefix: hex::encode(prefix),
             rounds: Arc::default(),
         };
         Self::with(plugin, spec, rooms, carried)
@@ -222,7 +223,7 @@ impl Reconciler {
             return Ok(());
         }
         let Rooms { cluster, cache, .. } = &self.rooms;
-        let held = deletion::hold(&round.object, cluster, cache)
+        let held = finalizer::hold(&round.object, FINALIZER, cluster, cache)
             .await
             .map_err(conflict)?;
         if let Some(held) = held {
@@ -234,7 +235,7 @@ impl Reconciler {
 
     async fn let_go(&self, round: &mut Round<'_>) -> Result<Done, Failed> {
         let Rooms { cluster, cache, .. } = &self.rooms;
-        deletion::release(&round.object, cluster, cache)
+        finalizer::release(&round.object, FINALIZER, cluster, cache)
             .await
             .map_err(conflict)?;
         round.record.changed.push("finalizer removed".into());

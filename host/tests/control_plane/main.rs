@@ -7,6 +7,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../api_server/mod.rs"]
+mod api_server;
 mod children;
 mod events;
 mod secrets;

@@ -4,11 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::client::{Body, ClientBuilder};
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tower::util::MapRequestLayer;
 use windlass::apply::{Applied, Applier, Gathered, Memory, Pruned, Seen};
 use windlass::cache::{Cache, News, Watched};
 use windlass::clock::{SharedClock, SystemClock};
@@ -22,6 +19,8 @@ use windlass::plugin::configuration::Adopted;
 use windlass::plugin::grants::Grants;
 use windlass::secrets::Secrets;
 use windlass::status::{Draft, Need, StatusError, StatusWriter, Stored};
+
+use crate::api_server::{api, client, install, make_namespace};
 
 /// The kinds that the tests' plugin owns.
 const OWNED: [&str; 5] = [
@@ -56,7 +55,7 @@ impl World {
     /// A namespace of its own with the Thing `one` in it.
     pub(crate) async fn new(test: &str) -> Self {
         let (client, writes) = client().await;
-        install(&client).await;
+        install(&client, crd_of_things()).await;
         let namespace = make_namespace(&client, test).await;
         let cluster = Cluster::new(client.clone());
         let (cache, _) = Cache::new();
@@ -270,8 +269,7 @@ impl World {
     }
 
     pub(crate) fn api(&self, kind: &Kind) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(&kind.gvk());
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+        api(&self.client, Some(&self.namespace), &kind.to_string())
     }
 }
 
@@ -311,79 +309,6 @@ pub(crate) fn config_map(name: &str, data: Value) -> Child {
     child(
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}),
     )
-}
-
-/// A client that notes every request that is not a read.
-async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
-    let path = std::env::var("WINDLASS_TEST_KUBECONFIG").expect(
-        "WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test",
-    );
-    // Two TLS providers may be compiled in; the first to come is as good as any.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let kubeconfig = Kubeconfig::read_from(path).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .unwrap();
-    let writes: Arc<Mutex<Vec<String>>> = Arc::default();
-    let noted = writes.clone();
-    let note = move |request: http::Request<Body>| {
-        if request.method() != http::Method::GET {
-            let path = request.uri().path();
-            let last: Vec<_> = path
-                .split('/')
-                .skip_while(|step| *step != "namespaces")
-                .skip(2)
-                .collect();
-            noted
-                .lock()
-                .unwrap()
-                .push(format!("{} {}", request.method(), last.join("/")));
-        }
-        request
-    };
-    let builder = ClientBuilder::try_from(config).unwrap();
-    (
-        builder.with_layer(&MapRequestLayer::new(note)).build(),
-        writes,
-    )
-}
-
-async fn make_namespace(client: &Client, test: &str) -> String {
-    let namespaces: Api<DynamicObject> = Api::all_with(
-        client.clone(),
-        &ApiResource::from_gvk(&Kind::new("v1", "Namespace").gvk()),
-    );
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
-    let namespace = serde_json::from_value(namespace).unwrap();
-    let made = namespaces
-        .create(&PostParams::default(), &namespace)
-        .await
-        .unwrap();
-    made.metadata.name.unwrap()
-}
-
-/// Installs the owner's CRD and waits until it is served.
-async fn install(client: &Client) {
-    let crd = Kind::new("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-    let crds: Api<DynamicObject> =
-        Api::all_with(client.clone(), &ApiResource::from_gvk(&crd.gvk()));
-    let name = "things.effects.example.com";
-    let params = PatchParams::apply("tests").force();
-    crds.patch(name, &params, &Patch::Apply(crd_of_things()))
-        .await
-        .unwrap();
-    let served = |crd: Option<&DynamicObject>| {
-        let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
-        conditions.is_some_and(|list| {
-            list.iter()
-                .any(|c| c["type"] == "Established" && c["status"] == "True")
-        })
-    };
-    let wait = kube::runtime::wait::await_condition(crds, name, served);
-    tokio::time::timeout(std::time::Duration::from_secs(60), wait)
-        .await
-        .expect("the CRD is not served")
-        .unwrap();
 }
 
 fn crd_of_things() -> Value {

@@ -8,6 +8,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+#[path = "../api_server/mod.rs"]
+mod api_server;
 #[path = "../plugin/guest.rs"]
 mod guest;
 mod refusal;
@@ -63,8 +65,7 @@ async fn what_is_not_granted_is_named_and_done_without() {
         told.contains("own:v1/Secret") && told.contains("act:redis:6379"),
         "{told}"
     );
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    world.make_served("a").await;
     world.end(host).await;
 }
 
@@ -82,8 +83,7 @@ async fn a_host_that_starts_again_writes_nothing_and_needs_no_registry() {
         .await;
     host.stop().await;
     let host = world.host().await;
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    world.make_served("a").await;
     let after = world
         .until("hostile", |plugin| plugin["status"]["objects"] == 1)
         .await;

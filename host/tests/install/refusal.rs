@@ -21,8 +21,11 @@ async fn instead(world: &World, bad: Value, step: &str, reason: &str) -> String 
         .condition("hostile", "Serving", "True", "PreviousVersion")
         .await;
     assert!(going_on.contains("goes on"), "{going_on}");
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    world.make_served("a").await;
+    world.apply("hostile", world.spec(":good")).await;
+    world
+        .condition("hostile", "Serving", "True", "Serving")
+        .await;
     host.stop().await;
     told
 }
@@ -202,8 +205,7 @@ async fn another_plugin_cannot_take_a_kind() {
     world
         .condition("zz-younger", "Serving", "True", "Serving")
         .await;
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    world.make_served("a").await;
     world.end(host).await;
 }
 

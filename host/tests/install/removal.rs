@@ -3,16 +3,12 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::world::{World, component, until};
+use crate::world::{World, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_with_objects_serves_on_until_they_are_gone() {
-    let world = World::new().await;
-    world.push(&component(), "one", "1").await;
-    let host = world.host().await;
-    world.apply("hostile", world.spec(":one")).await;
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    let (world, host) = World::with_plugin().await;
+    world.make_served("a").await;
     world
         .plugins()
         .delete("hostile", &Default::default())
@@ -45,12 +41,8 @@ async fn a_plugin_with_objects_serves_on_until_they_are_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_is_let_go_leaves_its_objects_to_themselves() {
-    let world = World::new().await;
-    world.push(&component(), "one", "1").await;
-    let host = world.host().await;
-    world.apply("hostile", world.spec(":one")).await;
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    let (world, host) = World::with_plugin().await;
+    world.make_served("a").await;
     let let_go = json!({"metadata": {"annotations": {"windlass.dev/let-go": "true"}}});
     let parameters = PatchParams::default();
     let patched = world

@@ -46,12 +46,9 @@ async fn every_object_is_served_by_the_new_version_and_none_is_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_asks_for_more_waits_for_the_administrator() {
-    let world = World::new().await;
-    world.push(&component(), "one", "1").await;
+    let (world, host) = World::with_plugin().await;
     let more = edited(&component(), "v1/Secret", "v1/Endpoi");
     world.push(&more, "two", "1").await;
-    let host = world.host().await;
-    world.apply("hostile", world.spec(":one")).await;
     world
         .condition("hostile", "Serving", "True", "Serving")
         .await;
@@ -74,16 +71,12 @@ async fn a_version_that_asks_for_more_waits_for_the_administrator() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_drops_a_kind_waits_until_its_objects_are_gone() {
-    let world = World::new().await;
-    world.push(&component(), "one", "1").await;
+    let (world, host) = World::with_plugin().await;
     let other = edited(&component(), "Victim", "Wictim");
     world
         .push(&edited(&other, "victim", "wictim"), "two", "1")
         .await;
-    let host = world.host().await;
-    world.apply("hostile", world.spec(":one")).await;
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    world.make_served("a").await;
     world.apply("hostile", world.spec(":two")).await;
     let told = world
         .condition("hostile", "Serving", "True", "PreviousVersion")
@@ -136,12 +129,8 @@ async fn a_suspended_plugin_leaves_its_objects_alone_until_it_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_grant_that_is_taken_away_holds_at_once() {
-    let world = World::new().await;
-    world.push(&component(), "one", "1").await;
-    let host = world.host().await;
-    world.apply("hostile", world.spec(":one")).await;
-    world.make("a", "oneChild").await;
-    world.until_served("a").await;
+    let (world, host) = World::with_plugin().await;
+    world.make_served("a").await;
     let mut less = world.spec(":one");
     less["grants"] = json!(["own:v1/Secret"]);
     world.apply("hostile", less).await;

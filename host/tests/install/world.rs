@@ -3,12 +3,11 @@
 //! Plugins belong to the whole cluster, so one world is there at a time.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard, oneshot};
@@ -17,7 +16,6 @@ use windlass::cluster::Cluster;
 use windlass::entropy::SystemEntropy;
 use windlass::install::{Acquirer, Installer, crd, plugins};
 use windlass::lease::LeaseGuard;
-use windlass::object::Kind;
 use windlass::oci::location::Location;
 use windlass::oci::repository::{Access, Repository, open};
 use windlass::oci::{Digest, artifact, fetch};
@@ -26,6 +24,7 @@ use windlass::plugin::compile::Compiler;
 use windlass::query::Network;
 use windlass::start::{Outside, assemble};
 
+use crate::api_server::{api, client, install, make_namespace, parsed};
 use crate::guest;
 
 /// How long anything may take to come true: long, since machines are slow and nothing here measures time.
@@ -64,24 +63,33 @@ impl World {
     pub(crate) async fn new() -> Self {
         static ALONE: Mutex<()> = Mutex::const_new(());
         let alone = ALONE.lock().await;
-        let client = client().await;
+        let (client, _) = client().await;
         let definition = serde_json::to_value(crd::crd().unwrap()).unwrap();
-        define(&client, definition).await;
-        define(&client, victims("Victim")).await;
-        let namespaces: Api<DynamicObject> = api(&client, None, "v1/Namespace");
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "install-"}});
-        let made = namespaces
-            .create(&Default::default(), &parsed(namespace))
-            .await
-            .unwrap();
+        install(&client, definition).await;
+        install(&client, victims("Victim")).await;
         let world = Self {
+            namespace: make_namespace(&client, "install").await,
             client,
-            namespace: made.name_any(),
             folder: tempfile::tempdir().unwrap(),
             _alone: alone,
         };
         world.sweep().await;
         world
+    }
+
+    /// A world in which the Plugin `hostile` has the layout's tag `one` as source, and a host that serves it.
+    pub(crate) async fn with_plugin() -> (Self, RunningHost) {
+        let world = Self::new().await;
+        world.push(&component(), "one", "1").await;
+        let host = world.host().await;
+        world.apply("hostile", world.spec(":one")).await;
+        (world, host)
+    }
+
+    /// Makes a Victim with a ConfigMap and waits until it has it.
+    pub(crate) async fn make_served(&self, name: &str) {
+        self.make(name, "oneChild").await;
+        self.until_served(name).await;
     }
 
     /// What an earlier test that failed left.
@@ -306,48 +314,4 @@ fn victims(kind: &str) -> Value {
                 "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object",
                     "x-kubernetes-preserve-unknown-fields": true}}}]}})
-}
-
-fn parsed(object: Value) -> DynamicObject {
-    serde_json::from_value(object).unwrap()
-}
-
-fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Api<DynamicObject> {
-    let kind: Kind = kind.parse().unwrap();
-    let resource = ApiResource::from_gvk(&kind.gvk());
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    }
-}
-
-async fn client() -> Client {
-    let path = std::env::var("WINDLASS_TEST_KUBECONFIG").expect(
-        "WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test",
-    );
-    // Two TLS providers may be compiled in; the first to come is as good as any.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let kubeconfig = Kubeconfig::read_from(Path::new(&path)).unwrap();
-    let options = KubeConfigOptions::default();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    Client::try_from(config.unwrap()).unwrap()
-}
-
-/// Installs a CRD and waits until it is served.
-async fn define(client: &Client, definition: Value) {
-    let definitions = api(
-        client,
-        None,
-        "apiextensions.k8s.io/v1/CustomResourceDefinition",
-    );
-    let name = definition["metadata"]["name"].as_str().unwrap().to_owned();
-    let parameters = PatchParams::apply("tests").force();
-    definitions
-        .patch(&name, &parameters, &Patch::Apply(definition))
-        .await
-        .unwrap();
-    until(&definitions, &name, |crd| {
-        condition(crd, "Established")["status"] == "True"
-    })
-    .await;
 }

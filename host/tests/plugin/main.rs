@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use windlass::plugin::bindings::{Answer, Fact, Request, Step};
 use windlass::plugin::compile::Compiler;
 use windlass::plugin::configuration::PluginSpec;
-use windlass::plugin::{CallError, Fault, Loader, Operator, Plugin, PluginResource};
+use windlass::plugin::{CallError, Fault, Loader, Operator, Plugin};
 
 #[tokio::test]
 async fn a_plugin_that_behaves_is_called() {
@@ -269,11 +269,7 @@ async fn a_component_that_is_no_plugin_is_refused() {
     let host = Host::new();
     let file = host.folder.path().join("empty.wasm");
     std::fs::write(&file, b"\0asm\x0d\0\x01\0").unwrap();
-    let error = host
-        .try_load(json!({"source": {"file": file}}))
-        .await
-        .err()
-        .unwrap();
+    let error = host.try_load_from(&file, json!({})).await.err().unwrap();
     assert!(error.to_string().contains("not a plugin"), "{error}");
 }
 
@@ -282,11 +278,7 @@ async fn a_component_that_imports_more_than_log_is_refused_by_name() {
     let host = Host::new();
     let file = host.folder.path().join("greedy.wasm");
     std::fs::write(&file, importing("wasi:sockets/tcp@0.2.6")).unwrap();
-    let error = host
-        .try_load(json!({"source": {"file": file}}))
-        .await
-        .err()
-        .unwrap();
+    let error = host.try_load_from(&file, json!({})).await.err().unwrap();
     assert!(error.to_string().contains("wasi:sockets/tcp"), "{error}");
 }
 
@@ -300,11 +292,7 @@ async fn the_hosts_own_binary_compiles_in_a_process_of_its_own() {
     plugin.reconcile(&asking("empty")).await.unwrap();
     let file = host.folder.path().join("text.wasm");
     std::fs::write(&file, "this is text").unwrap();
-    let error = host
-        .try_load(json!({"source": {"file": file}}))
-        .await
-        .err()
-        .unwrap();
+    let error = host.try_load_from(&file, json!({})).await.err().unwrap();
     assert!(
         error
             .to_string()
@@ -353,18 +341,20 @@ impl Host {
         self.try_load(spec).await.unwrap()
     }
 
-    /// Loads the hostile plugin under `spec`, whose source may be left out.
+    /// Loads the hostile plugin under `spec`, whose source is left out.
     async fn try_load(&self, spec: Value) -> anyhow::Result<Arc<Plugin>> {
-        let mut whole = json!({"source": {"file": guest::hostile()}, "sampleEvery": 0});
+        self.try_load_from(guest::hostile(), spec).await
+    }
+
+    async fn try_load_from(&self, component: &Path, spec: Value) -> anyhow::Result<Arc<Plugin>> {
+        let mut whole = json!({"source": {"file": component}, "sampleEvery": 0});
         whole
             .as_object_mut()
             .unwrap()
             .extend(spec.as_object().unwrap().clone());
         let spec: PluginSpec = serde_json::from_value(whole)?;
-        Ok(self
-            .loader
-            .load(&PluginResource::new("hostile", spec))
-            .await?)
+        let component = std::fs::read(component)?;
+        Ok(self.loader.prepare("hostile", &spec, &component).await?)
     }
 }
 

@@ -9,6 +9,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../api_server/mod.rs"]
+mod api_server;
 mod deletion;
 mod facts;
 mod faults;

@@ -6,31 +6,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use kube::client::{Body, ClientBuilder};
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tower::util::MapRequestLayer;
 use windlass::clock::SystemClock;
 use windlass::cluster::Cluster;
 use windlass::controllers::Plugged;
 use windlass::entropy::SystemEntropy;
 use windlass::explain::{History, Round};
 use windlass::lease::{LeaseGuard, LeaseKeeper, LeaseSettings};
-use windlass::object::Kind;
 use windlass::plugin::configuration::PluginSpec;
 use windlass::query::{Databases, Network};
 use windlass::start::{Outside, assemble};
 
+use crate::api_server::{CRD, PATIENCE, api, client, install, make_namespace, parsed};
 use crate::operator::{GRANTS, Scripted, crds};
-
-/// How long anything may take to come true: long, since machines are slow and nothing here measures time.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The kind of CRDs.
-const CRD: &str = "apiextensions.k8s.io/v1/CustomResourceDefinition";
 
 /// How long nothing may happen for silence to be believed.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -57,15 +49,9 @@ impl World {
         for crd in crds() {
             install(&client, crd).await;
         }
-        let namespaces = api(&client, None, "v1/Namespace");
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": format!("{test}-")}});
-        let made = namespaces
-            .create(&PostParams::default(), &parsed(namespace))
-            .await
-            .unwrap();
         Self {
+            namespace: make_namespace(&client, test).await,
             client,
-            namespace: made.metadata.name.unwrap(),
             databases: Arc::new(Network::default()),
         }
     }
@@ -323,19 +309,6 @@ pub(crate) fn has_condition(object: &Value, kind: &str, status: &str, reason: &s
     })
 }
 
-fn parsed(object: Value) -> DynamicObject {
-    serde_json::from_value(object).unwrap()
-}
-
-fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Api<DynamicObject> {
-    let kind: Kind = kind.parse().unwrap();
-    let resource = ApiResource::from_gvk(&kind.gvk());
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    }
-}
-
 /// A client that gets no answer while `cut` is true.
 fn cuttable(client: Client, cut: Arc<AtomicBool>) -> Client {
     let send = move |request: http::Request<Body>| {
@@ -348,64 +321,6 @@ fn cuttable(client: Client, cut: Arc<AtomicBool>) -> Client {
         }
     };
     Client::new(tower::service_fn(send), "default")
-}
-
-/// A client that notes every request that is not a read.
-async fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
-    let path = std::env::var("WINDLASS_TEST_KUBECONFIG").expect(
-        "WINDLASS_TEST_KUBECONFIG names no control plane: run these tests by cargo xtask test",
-    );
-    // Two TLS providers may be compiled in; the first to come is as good as any.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let kubeconfig = Kubeconfig::read_from(path).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .unwrap();
-    let writes: Arc<Mutex<Vec<String>>> = Arc::default();
-    let noted = writes.clone();
-    let note = move |request: http::Request<Body>| {
-        if request.method() != http::Method::GET {
-            let path = request.uri().path();
-            let last: Vec<_> = path
-                .split('/')
-                .skip_while(|step| *step != "namespaces")
-                .skip(2)
-                .collect();
-            noted
-                .lock()
-                .unwrap()
-                .push(format!("{} {}", request.method(), last.join("/")));
-        }
-        request
-    };
-    let builder = ClientBuilder::try_from(config).unwrap();
-    (
-        builder.with_layer(&MapRequestLayer::new(note)).build(),
-        writes,
-    )
-}
-
-/// Installs a CRD and waits until it is served.
-async fn install(client: &Client, crd: Value) {
-    let definitions = api(client, None, CRD);
-    let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
-    let params = PatchParams::apply("tests").force();
-    definitions
-        .patch(&name, &params, &Patch::Apply(crd))
-        .await
-        .unwrap();
-    let served = |crd: Option<&DynamicObject>| {
-        let conditions = crd.and_then(|crd| crd.data["status"]["conditions"].as_array());
-        conditions.is_some_and(|list| {
-            list.iter()
-                .any(|c| c["type"] == "Established" && c["status"] == "True")
-        })
-    };
-    let wait = kube::runtime::wait::await_condition(definitions, &name, served);
-    tokio::time::timeout(PATIENCE, wait)
-        .await
-        .expect("the CRD is not served")
-        .unwrap();
 }
 
 /// The names in a list of objects as a request has them.
