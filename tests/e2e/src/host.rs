@@ -23,7 +23,7 @@ const NAMESPACE: &str = "windlass-system";
 const DEPLOYMENT: &str = "windlass";
 
 /// A host that starts compiles its plugins first, beside another that does the same.
-const START: Duration = Duration::from_secs(480);
+pub const START: Duration = Duration::from_secs(480);
 
 static HOST: RwLock<()> = RwLock::const_new(());
 

@@ -25,6 +25,7 @@
 //! }
 //! ```
 
+pub mod audit;
 pub mod binaries;
 pub mod cluster;
 mod evidence;

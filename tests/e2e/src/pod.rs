@@ -1,6 +1,6 @@
 //! One Pod: what a scenario asks of it and does to it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::Pod as PodObject;
@@ -145,6 +145,14 @@ impl Pod {
         let ip = self.get().await?.status.and_then(|status| status.host_ip);
         let ip = ip.with_context(|| format!("Pod {} is on no node yet", self.name))?;
         ip.parse().with_context(|| format!("{ip} is no IP address"))
+    }
+
+    /// The address of this machine, as the Pod can reach it.
+    ///
+    /// # Errors
+    /// When the Pod has no address yet.
+    pub async fn machine_ip(&self) -> Result<IpAddr> {
+        own_address_towards(self.ip().await?)
     }
 
     /// Runs a command inside and returns what it printed, without the last line end.
@@ -296,6 +304,15 @@ pub fn is_ready(pod: &PodObject) -> bool {
             .any(|condition| condition.type_ == "Ready" && condition.status == "True")
     });
     ready && pod.metadata.deletion_timestamp.is_none()
+}
+
+/// The address from which this machine would speak to `peer`. Nothing is sent.
+fn own_address_towards(peer: IpAddr) -> Result<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket
+        .connect((peer, 9))
+        .with_context(|| format!("no route to {peer}"))?;
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Reads a remote command to its end.

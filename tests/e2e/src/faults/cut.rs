@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::net::{IpAddr, UdpSocket};
+use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -89,7 +89,7 @@ impl Peers {
                 let addresses = futures::future::join_all(pods.iter().map(|pod| pod.ip())).await;
                 Self::Only(addresses.into_iter().collect::<Result<_>>()?)
             }
-            From::ThisMachine => Self::Only(vec![own_address_towards(pod.ip().await?)?]),
+            From::ThisMachine => Self::Only(vec![pod.machine_ip().await?]),
             From::Everyone => Self::AllBut(pod.node_ip().await?),
         })
     }
@@ -123,15 +123,6 @@ fn rules(table: &str, peers: &Peers) -> String {
          chain output {{ type filter hook output priority -200; oif != lo ip daddr {peers} drop; }}\n\
          }}\n"
     )
-}
-
-/// The address from which this machine would speak to `peer`. Nothing is sent.
-fn own_address_towards(peer: IpAddr) -> Result<IpAddr> {
-    let socket = UdpSocket::bind("0.0.0.0:0")?;
-    socket
-        .connect((peer, 9))
-        .with_context(|| format!("no route to {peer}"))?;
-    Ok(socket.local_addr()?.ip())
 }
 
 /// A Pod's network namespace, held open: it outlives a killed container, and so does the cut.

@@ -1,6 +1,7 @@
 //! An OCI registry (distribution).
 
 use std::fs;
+use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result};
 use oci_client::Client;
@@ -20,7 +21,8 @@ impl Registry {
     /// # Errors
     /// When it does not come up.
     pub async fn start() -> Result<Self> {
-        let server = Server::start("registry", |command, folder, address| {
+        let address = Ipv4Addr::LOCALHOST.into();
+        let server = Server::start("registry", address, |command, folder, address| {
             let file = folder.join("registry.yaml");
             let storage = folder.join("storage");
             let config = format!(

@@ -1,6 +1,7 @@
 //! An S3-compatible server (versitygw).
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -19,12 +20,20 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Starts one.
+    /// Starts one for this machine alone.
     ///
     /// # Errors
     /// When it does not come up.
     pub async fn start() -> Result<Self> {
-        let server = Server::start("versitygw", |command, folder, address| {
+        Self::start_at(Ipv4Addr::LOCALHOST.into()).await
+    }
+
+    /// Starts one at an address of this machine, such as the one that a Pod can reach.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn start_at(address: IpAddr) -> Result<Self> {
+        let server = Server::start("versitygw", address, |command, folder, address| {
             let buckets = folder.join("buckets");
             let attributes = folder.join("attributes");
             for part in [&buckets, &attributes] {
@@ -48,6 +57,15 @@ impl S3Server {
         format!("http://{}", self.server.address())
     }
 
+    /// The two keys of a Secret with its credentials.
+    #[must_use]
+    pub fn credentials(&self) -> [(&'static str, &'static str); 2] {
+        [
+            ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+            ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+        ]
+    }
+
     /// Makes a folder with its credentials, as a mounted Secret holds them.
     ///
     /// # Errors
@@ -55,8 +73,8 @@ impl S3Server {
     pub fn write_credentials(&self, folder: &Path) -> Result<()> {
         let write = || {
             fs::create_dir(folder)?;
-            fs::write(folder.join("AWS_ACCESS_KEY_ID"), ACCESS_KEY)?;
-            fs::write(folder.join("AWS_SECRET_ACCESS_KEY"), SECRET_KEY)
+            let mut keys = self.credentials().into_iter();
+            keys.try_for_each(|(key, value)| fs::write(folder.join(key), value))
         };
         write().with_context(|| format!("failed to write credentials to {}", folder.display()))
     }

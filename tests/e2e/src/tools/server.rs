@@ -1,6 +1,6 @@
 //! A server process that lives as long as a scenario needs it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
@@ -19,14 +19,15 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts a program of the cache, which `configure` gives its folder and address, and waits
-    /// until it accepts connections.
+    /// Starts a program of the cache on this machine's address `at`; `configure` gives it its folder and
+    /// the address with a free port. Waits until it accepts connections.
     pub(super) async fn start(
         program: &str,
+        at: IpAddr,
         configure: impl FnOnce(&mut Command, &std::path::Path, SocketAddr) -> Result<()>,
     ) -> Result<Self> {
         let folder = TempDir::new().context("failed to make a folder for a server")?;
-        let address = free_address().await?;
+        let address = free_address(at).await?;
         let log = folder.path().join("server.log");
         let output = std::fs::File::create(&log).context("failed to make a server's log")?;
         let mut command = Command::new(binaries::path(program)?);
@@ -63,8 +64,8 @@ impl Server {
     }
 }
 
-/// An address of this machine that was free a moment ago.
-async fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+/// An address of this machine with a port that was free a moment ago.
+async fn free_address(at: IpAddr) -> Result<SocketAddr> {
+    let listener = TcpListener::bind((at, 0)).await?;
     Ok(listener.local_addr()?)
 }

@@ -5,6 +5,7 @@ mod databases;
 mod faults;
 mod fixture;
 mod monitoring;
+mod mysql;
 mod outage;
 mod redis;
 mod sql;

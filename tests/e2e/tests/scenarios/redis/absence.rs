@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use windlass_e2e::audit::Writes;
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
-use super::silence::Writes;
 use super::subject::Redis;
 use super::writer::Writer;
 

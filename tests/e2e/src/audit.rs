@@ -1,0 +1,97 @@
+//! What the host wrote, as the API server's audit log tells.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+
+use crate::namespace::Namespace;
+use crate::pod::Pod;
+use crate::wait::throughout;
+
+/// Who the host is to the API server.
+const HOST: &str = "system:serviceaccount:windlass-system:windlass";
+
+/// What the host writes into a namespace from a moment on.
+pub struct Writes {
+    namespace: String,
+    source: Option<IpAddr>,
+    log: PathBuf,
+    begin: u64,
+}
+
+impl Writes {
+    /// Counts from this moment on.
+    ///
+    /// # Errors
+    /// When the audit log cannot be read.
+    pub fn begin(ns: &Namespace) -> Result<Self> {
+        let log = ns.cluster().audit_log().to_owned();
+        let begin = std::fs::metadata(&log)?.len();
+        Ok(Self {
+            namespace: ns.name().to_owned(),
+            source: None,
+            log,
+            begin,
+        })
+    }
+
+    /// Only what comes from this Pod.
+    ///
+    /// # Errors
+    /// When the Pod has no address.
+    pub async fn from(self, pod: &Pod) -> Result<Self> {
+        let source = Some(pod.ip().await?);
+        Ok(Self { source, ..self })
+    }
+
+    /// Watches for a while.
+    ///
+    /// # Errors
+    /// At the first write: with what was written.
+    pub async fn none_for(&self, duration: Duration) -> Result<()> {
+        throughout(duration, "the host writes nothing", async || {
+            let writes = self.so_far()?;
+            ensure!(writes.is_empty(), "it wrote {writes:?}");
+            Ok(())
+        })
+        .await
+    }
+
+    fn so_far(&self) -> Result<Vec<String>> {
+        let mut file = File::open(&self.log)?;
+        let length = file.metadata()?.len();
+        ensure!(
+            length >= self.begin,
+            "the audit log began anew: nothing is known"
+        );
+        file.seek(SeekFrom::Start(self.begin))?;
+        let lines: Vec<String> = BufReader::new(file).lines().collect::<Result<_, _>>()?;
+        Ok(lines
+            .iter()
+            .filter_map(|line| self.write_of_the_host(line))
+            .collect())
+    }
+
+    /// What an audit event of the host changed in the namespace, if it is one.
+    fn write_of_the_host(&self, line: &str) -> Option<String> {
+        let event: Value = serde_json::from_str(line).ok()?;
+        let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
+        let verb = text("/verb")?;
+        let is_write = !["get", "list", "watch"].contains(&verb);
+        let is_ours = text("/user/username")? == HOST
+            && text("/objectRef/namespace") == Some(&self.namespace)
+            && self.is_from_source(text("/sourceIPs/0"));
+        let what = text("/requestURI").unwrap_or_default();
+        (is_write && is_ours).then(|| format!("{verb} {what}"))
+    }
+
+    fn is_from_source(&self, address: Option<&str>) -> bool {
+        let address = address.and_then(|address| address.parse().ok());
+        self.source.is_none() || self.source == address
+    }
+}
