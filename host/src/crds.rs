@@ -30,13 +30,10 @@ pub fn yaml<'a>(
     descriptions: impl IntoIterator<Item = &'a Description>,
 ) -> Result<String, CrdsError> {
     let mut crds = BTreeMap::<String, &CustomResourceDefinition>::new();
-    for served in descriptions
-        .into_iter()
-        .flat_map(|description| &description.serves)
-    {
-        let name = served.crd.metadata.name.clone().unwrap_or_default();
-        match crds.insert(name.clone(), &served.crd) {
-            Some(other) if *other != served.crd => return Err(CrdsError::Conflict(name)),
+    for crd in descriptions.into_iter().flat_map(carried) {
+        let name = crd.metadata.name.clone().unwrap_or_default();
+        match crds.insert(name.clone(), crd) {
+            Some(other) if other != crd => return Err(CrdsError::Conflict(name)),
             _ => {}
         }
     }
@@ -53,28 +50,42 @@ pub fn yaml<'a>(
     Ok(documents.join("---\n"))
 }
 
+/// The CRDs of the kinds that a plugin serves, and of those that come with it.
+fn carried(description: &Description) -> impl Iterator<Item = &CustomResourceDefinition> {
+    let served = description.serves.iter().map(|served| &served.crd);
+    served.chain(&description.carries)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
-    fn description(plugin: &str, plural: &str) -> Description {
-        let crd = format!(
+    fn crd(plural: &str, kind: &str) -> String {
+        let name = kind.to_lowercase();
+        format!(
             "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {{name: things.example.com}}
+metadata: {{name: {name}s.example.com}}
 spec:
   group: example.com
   scope: Namespaced
-  names: {{kind: Thing, plural: {plural}}}
+  names: {{kind: {kind}, plural: {plural}}}
   versions: [{{name: v1, served: true, storage: true}}]"
-        );
+        )
+    }
+
+    fn described(plugin: &str, plural: &str) -> String {
         let json = json!({
             "name": plugin, "version": "0.1.0",
             "serves": [{"group": "example.com", "version": "v1", "kind": "Thing"}],
-            "crds": [crd],
+            "crds": [crd(plural, "Thing")],
         });
-        Description::parse(&json.to_string()).unwrap()
+        json.to_string()
+    }
+
+    fn description(plugin: &str, plural: &str) -> Description {
+        Description::parse(&described(plugin, plural)).unwrap()
     }
 
     #[test]
@@ -83,6 +94,20 @@ spec:
         let text = yaml([&one, &two]).unwrap();
         let read: Vec<CustomResourceDefinition> = serde_saphyr::from_multiple(&text).unwrap();
         assert_eq!(read, [one.serves[0].crd.clone()]);
+    }
+
+    #[test]
+    fn a_crd_that_comes_with_a_kind_that_is_read_is_written_too() {
+        let mut json: serde_json::Value =
+            serde_json::from_str(&described("one", "things")).unwrap();
+        let part = crd("parts", "Part");
+        json["crds"].as_array_mut().unwrap().push(part.into());
+        json["reads"] = json!([{"kind": "example.com/v1/Part"}]);
+        let description = Description::parse(&json.to_string()).unwrap();
+        let text = yaml([&description]).unwrap();
+        let read: Vec<CustomResourceDefinition> = serde_saphyr::from_multiple(&text).unwrap();
+        let names: Vec<_> = read.iter().map(|crd| &*crd.spec.names.kind).collect();
+        assert_eq!(names, ["Part", "Thing"]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub mod run;
 pub mod secrets;
 pub mod start;
 pub mod status;
+pub mod stop;
 pub mod target;
 pub mod telemetry;
 pub mod watch;

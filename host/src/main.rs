@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use windlass::args::{Arguments, Command, PluginTool};
-use windlass::{ask, backup, oci, plugin, reload_config, start, telemetry};
+use windlass::{ask, backup, oci, plugin, reload_config, start, stop, telemetry};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -31,7 +31,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::Crds(arguments) => start::print_crds(&arguments).await,
             Command::Rbac(arguments) => start::print_rbac(&arguments).await,
             Command::Explain(arguments) => ask::explain(&arguments).await,
-            Command::Backup(arguments) => backup::run(&arguments).await,
+            Command::Backup(arguments) => unless_stopped(backup::run(&arguments)).await,
             Command::ReloadConfig(arguments) => reload_config::run(arguments).await,
             Command::Plugin(arguments) => match arguments.command {
                 PluginTool::Push(arguments) => oci::tool::run_push(&arguments).await,
@@ -43,4 +43,13 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::CompileComponent { .. } => Ok(()),
         }
     })
+}
+
+/// Runs what is of no use half done, and fails when it is asked to stop before its end.
+async fn unless_stopped(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let stop = stop::signals()?;
+    tokio::select! {
+        done = work => done,
+        () = stop::stopped(stop) => anyhow::bail!("asked to stop before it was done"),
+    }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::actions::Actions;
@@ -32,6 +31,7 @@ use crate::reconcile::Rooms;
 use crate::run::Host;
 use crate::secrets::Secrets;
 use crate::status::StatusWriter;
+use crate::stop::{self, stopped};
 use crate::target::Targets;
 use crate::watch::{Index, Watchers};
 use crate::{crds, gate, rbac};
@@ -82,7 +82,7 @@ pub async fn run(arguments: RunArgs) -> anyhow::Result<()> {
             loader,
         )),
     };
-    let stop = stop_signal()?;
+    let stop = stop::signals()?;
     let mut told = assembled.told.clone();
     if let Some(installer) = &installer {
         told.installed = installer.settled();
@@ -396,27 +396,4 @@ fn lease_settings(arguments: &RunArgs, entropy: &SharedEntropy) -> LeaseSettings
         identity: format!("{}_{:08x}", arguments.identity, u32::from_be_bytes(suffix)),
         duration: arguments.lease_duration,
     }
-}
-
-/// True once SIGTERM or SIGINT came.
-fn stop_signal() -> anyhow::Result<watch::Receiver<bool>> {
-    let (mut terminate, mut interrupt) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-    );
-    let (sender, receiver) = watch::channel(false);
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!("stopping: rounds in flight may end");
-        let _ = sender.send(true);
-    });
-    Ok(receiver)
-}
-
-async fn stopped(mut stop: watch::Receiver<bool>) {
-    // A sender that is gone has said what it had to say.
-    let _ = stop.wait_for(|stop| *stop).await;
 }

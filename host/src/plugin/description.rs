@@ -30,6 +30,8 @@ pub struct Description {
     pub purpose: String,
     /// The kinds whose objects it reconciles; at least one, each with its CRD.
     pub serves: Vec<Served>,
+    /// CRDs of kinds that it asks about and that come with it.
+    pub carries: Vec<CustomResourceDefinition>,
     /// Kinds of children.
     pub owns: Vec<Kind>,
     /// Kinds that it asks about.
@@ -188,11 +190,14 @@ impl Description {
                 "write a DNS label: a-z, 0-9 and -, at most 63",
             ));
         }
+        let crds = parse_crds(&crds)?;
+        let serves = served(serves, &crds)?;
         Ok(Self {
             name,
             version,
             purpose: purpose.lines().next().unwrap_or_default().to_owned(),
-            serves: served(serves, &crds)?,
+            carries: carried(crds, &serves, &reads)?,
+            serves,
             owns,
             reads,
             queries,
@@ -266,31 +271,57 @@ fn checked_resync(milliseconds: Option<u64>) -> Result<Duration, BadDescription>
     Ok(resync)
 }
 
-/// Every served kind with its CRD; one without the other is an error.
-fn served(kinds: Vec<RawServed>, crds: &[String]) -> Result<Vec<Served>, BadDescription> {
+fn parse_crds(texts: &[String]) -> Result<Vec<CustomResourceDefinition>, BadDescription> {
+    texts.iter().enumerate().map(parse_crd).collect()
+}
+
+/// Every served kind with its CRD.
+fn served(
+    kinds: Vec<RawServed>,
+    crds: &[CustomResourceDefinition],
+) -> Result<Vec<Served>, BadDescription> {
     if kinds.is_empty() {
         return Err(wrong("serves", "a plugin serves at least one kind"));
     }
-    let crds = crds
-        .iter()
-        .enumerate()
-        .map(parse_crd)
-        .collect::<Result<Vec<_>, _>>()?;
-    let served = kinds
+    kinds
         .into_iter()
         .enumerate()
-        .map(|(index, kind)| serve(index, kind, &crds))
-        .collect::<Result<Vec<_>, _>>()?;
-    for crd in &crds {
-        if !served.iter().any(|served: &Served| served.crd == *crd) {
+        .map(|(index, kind)| serve(index, kind, crds))
+        .collect()
+}
+
+/// The CRDs that are not of a served kind; each is of a kind that is asked about.
+fn carried(
+    crds: Vec<CustomResourceDefinition>,
+    serves: &[Served],
+    reads: &[Read],
+) -> Result<Vec<CustomResourceDefinition>, BadDescription> {
+    let others = crds
+        .into_iter()
+        .filter(|crd| !serves.iter().any(|served| served.crd == *crd));
+    let of_read = |crd: &CustomResourceDefinition| {
+        let kinds = reads.iter().map(|read| &read.kind);
+        let mut kinds =
+            kinds.filter(|kind| kind.group == crd.spec.group && kind.kind == crd.spec.names.kind);
+        kinds.any(|kind| offers(crd, &kind.version))
+    };
+    let checked = others.map(|crd| match of_read(&crd) {
+        true => Ok(crd),
+        false => {
             let name = crd.metadata.name.as_deref().unwrap_or("without a name");
-            return Err(wrong(
-                "crds",
-                format!("the CRD {name} belongs to no kind in serves"),
-            ));
+            let why = format!("the CRD {name} belongs to no kind in serves or reads");
+            Err(wrong("crds", why))
         }
-    }
-    Ok(served)
+    });
+    checked.collect()
+}
+
+/// Whether objects of this version can be had.
+fn offers(crd: &CustomResourceDefinition, version: &str) -> bool {
+    let versions = crd.spec.versions.iter();
+    versions
+        .filter(|offered| offered.served)
+        .any(|offered| offered.name == version)
 }
 
 fn parse_crd((index, text): (usize, &String)) -> Result<CustomResourceDefinition, BadDescription> {
@@ -326,12 +357,7 @@ fn serve(
             format!("crds holds no CRD for {}", kind.qualified()),
         )
     })?;
-    if !crd
-        .spec
-        .versions
-        .iter()
-        .any(|offered| offered.served && offered.name == kind.version)
-    {
+    if !offers(crd, &kind.version) {
         let why = format!("its CRD does not serve version {}", kind.version);
         return Err(wrong(field(), why));
     }

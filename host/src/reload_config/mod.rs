@@ -20,6 +20,7 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tracing::{info, warn};
 
 use crate::args::ReloadConfigArgs;
+use crate::stop;
 use mount::Mounts;
 use report::Report;
 
@@ -29,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long the server may take to read its configuration.
 const RELOAD_WITHIN: Duration = Duration::from_secs(30);
 
-/// Runs until it is ended, or with `once` until the file is written.
+/// Runs until it is asked to stop, or with `once` until the file is written.
 ///
 /// # Errors
 /// When the first configuration cannot be written, or the report cannot be served.
@@ -47,9 +48,11 @@ pub async fn run(args: ReloadConfigArgs) -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let report = Arc::new(Report::default());
     let server = tokio::spawn(report::serve(args.listen, report.clone()));
+    let stop = stop::signals()?;
     tokio::select! {
         served = server => served.context("the report's server ended")?,
         () = follow(&args, &mounts, &url, &report) => Ok(()),
+        () = stop::stopped(stop) => Ok(()),
     }
 }
 

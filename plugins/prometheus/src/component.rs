@@ -15,32 +15,42 @@ use crate::workload::STATUS_PORT;
 /// Generated natively: a schema inside the guest would triple its size.
 const PROMETHEUS: &str = include_str!("../../../crds/monitoring.coreos.com_prometheuses.yaml");
 
+/// Those of the kinds that a Prometheus follows.
+const FOLLOWED: [&str; 4] = [
+    include_str!("../../../crds/monitoring.coreos.com_podmonitors.yaml"),
+    include_str!("../../../crds/monitoring.coreos.com_probes.yaml"),
+    include_str!("../../../crds/monitoring.coreos.com_prometheusrules.yaml"),
+    include_str!("../../../crds/monitoring.coreos.com_servicemonitors.yaml"),
+];
+
 /// What the plugin is and asks for.
 #[must_use]
 pub fn describe() -> Description {
-    Description::new(
+    let described = Description::new(
         "prometheus",
         env!("CARGO_PKG_VERSION"),
         "Prometheus, and what it scrapes and evaluates",
-    )
-    .serves::<PrometheusController>(PROMETHEUS)
-    .owns::<StatefulSet>()
-    .owns::<Service>()
-    .owns::<ConfigMap>()
-    .owns::<Secret>()
-    .reads::<ServiceMonitor>("")
-    .reads::<PodMonitor>("")
-    .reads::<Probe>("")
-    .reads::<PrometheusRule>("")
-    .reads::<Namespace>("")
-    .reads::<Secret>("")
-    .reads::<ConfigMap>("")
-    .reads::<Pod>(NAME)
-    .reads::<PersistentVolumeClaim>(NAME)
-    .queries_http(STATUS_PORT)
-    .patches::<Pod>()
-    .patches::<PersistentVolumeClaim>()
-    .config_schema(settings::schema())
+    );
+    let described = FOLLOWED.into_iter().fold(described, Description::carries);
+    described
+        .serves::<PrometheusController>(PROMETHEUS)
+        .owns::<StatefulSet>()
+        .owns::<Service>()
+        .owns::<ConfigMap>()
+        .owns::<Secret>()
+        .reads::<ServiceMonitor>("")
+        .reads::<PodMonitor>("")
+        .reads::<Probe>("")
+        .reads::<PrometheusRule>("")
+        .reads::<Namespace>("")
+        .reads::<Secret>("")
+        .reads::<ConfigMap>("")
+        .reads::<Pod>(NAME)
+        .reads::<PersistentVolumeClaim>(NAME)
+        .queries_http(STATUS_PORT)
+        .patches::<Pod>()
+        .patches::<PersistentVolumeClaim>()
+        .config_schema(settings::schema())
 }
 
 windlass_sdk::export! {

@@ -7,6 +7,7 @@ pub mod api;
 pub mod check;
 pub mod component;
 pub mod config;
+mod digest;
 pub mod facts;
 pub mod known;
 pub mod names;

@@ -1,7 +1,6 @@
 //! One call: ask, check, generate, plan.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -15,6 +14,7 @@ use crate::api::status::PrometheusStatus;
 use crate::api::{Prometheus, PrometheusSpec};
 use crate::check::{self, Checker, Refused};
 use crate::config::{self, Selected, Setting};
+use crate::digest::digest;
 use crate::facts::{Asking, Objects};
 use crate::names::{GOVERNING, Names, REVISION, RULES_OF};
 use crate::pick::Verdicts;
@@ -364,11 +364,4 @@ fn growth(of: &Blueprint<'_>, claims: &[PersistentVolumeClaim]) -> Vec<Action> {
             Action::patch(format!("grow/{name}"), claim, &patch)
         })
         .collect()
-}
-
-/// Fixed keys: the same in every instance.
-fn digest(of: &impl Hash) -> String {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

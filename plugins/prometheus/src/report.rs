@@ -8,6 +8,7 @@ use windlass_sdk::{Conditions, Context, Error, Plan};
 
 use crate::api::Prometheus;
 use crate::api::status::{Candidate, PrometheusStatus, Selection, ShardStatus};
+use crate::digest::digest;
 use crate::names::Names;
 use crate::pick::{NOT_CHOSEN, Verdicts};
 use crate::pods::Pods;
@@ -18,6 +19,10 @@ const MOST_TOLD: usize = 500;
 const MOST_EVENTS: usize = 20;
 /// The longest text of an Event or condition.
 const LONGEST: usize = 900;
+/// The condition that names objects which are left out.
+const LEFT_OUT: &str = "ObjectsLeftOut";
+/// Why they are.
+const INVALID: &str = "InvalidConfiguration";
 
 /// What a round found.
 pub struct Findings<'a> {
@@ -56,7 +61,8 @@ pub fn report(
     reconciled(&mut conditions, of);
     unsupported(&mut conditions, of);
     let selection = selection(of.verdicts);
-    events(cx, received.selection.as_ref(), &selection, plan);
+    left_out(&mut conditions, &selection);
+    events(cx, &Told::of(&received), &selection, plan);
     plan.status(&PrometheusStatus {
         paused: false,
         replicas: shard.replicas,
@@ -192,15 +198,71 @@ fn order(candidate: &Candidate) -> u8 {
     }
 }
 
+/// Those that somebody must mend.
+fn to_mend(selection: &Selection) -> impl Iterator<Item = &Candidate> {
+    let objects = selection.objects.iter();
+    objects.filter(|candidate| order(candidate) == 0)
+}
+
+/// For whoever looks at conditions, and where the CRD is upstream's, which keeps no selection.
+fn left_out(conditions: &mut Conditions, selection: &Selection) {
+    let text = left_out_text(selection);
+    match text.is_empty() {
+        true => conditions.clear(LEFT_OUT),
+        false => conditions.set(LEFT_OUT, "True", INVALID, text),
+    }
+}
+
+/// Each object with its reason. What is too long ends with a digest of all of it, so that it changes with any part.
+fn left_out_text(selection: &Selection) -> String {
+    let objects = to_mend(selection).map(|candidate| {
+        let Candidate {
+            kind,
+            namespace,
+            name,
+            reason,
+            ..
+        } = candidate;
+        format!("{kind} {namespace}/{name}: {reason}")
+    });
+    let text = objects.collect::<Vec<_>>().join("; ");
+    match shortened(&text) {
+        short if short == text => text,
+        short => format!("{short} [{}]", digest(&text)),
+    }
+}
+
+/// What was told before.
+struct Told<'a> {
+    selection: Option<&'a Selection>,
+    left_out: &'a str,
+}
+
+impl<'a> Told<'a> {
+    fn of(received: &'a PrometheusStatus) -> Self {
+        let mut conditions = received.conditions.iter();
+        let left_out = conditions.find(|condition| condition.type_ == LEFT_OUT);
+        Self {
+            selection: received.selection.as_ref(),
+            left_out: left_out
+                .map(|condition| &*condition.message)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Whether this object of a selection was told with this reason.
+    fn has(&self, candidate: &Candidate, all_as_before: bool) -> bool {
+        match self.selection {
+            Some(selection) => selection.objects.contains(candidate),
+            None => all_as_before,
+        }
+    }
+}
+
 /// An Event on each object that is newly left out, or for another reason than before.
-fn events(cx: &Context<'_>, before: Option<&Selection>, now: &Selection, plan: &mut Plan) {
-    let known =
-        |candidate: &&Candidate| before.is_some_and(|before| before.objects.contains(candidate));
-    let new = now
-        .objects
-        .iter()
-        .filter(|candidate| order(candidate) == 0)
-        .filter(|candidate| !known(candidate));
+fn events(cx: &Context<'_>, before: &Told<'_>, now: &Selection, plan: &mut Plan) {
+    let as_before = before.left_out == left_out_text(now);
+    let new = to_mend(now).filter(|candidate| !before.has(candidate, as_before));
     for candidate in new.take(MOST_EVENTS) {
         let about = ObjectRef {
             api_version: "monitoring.coreos.com/v1".to_owned(),
@@ -214,7 +276,7 @@ fn events(cx: &Context<'_>, before: Option<&Selection>, now: &Selection, plan: &
             cx.name(),
             candidate.reason
         );
-        plan.warning(about, "InvalidConfiguration", shortened(&text));
+        plan.warning(about, INVALID, shortened(&text));
     }
 }
 

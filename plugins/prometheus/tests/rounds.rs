@@ -136,6 +136,30 @@ fn what_was_told_is_not_told_again() {
     );
 }
 
+/// Upstream's CRD keeps no selection: the condition remembers what was told.
+#[test]
+fn what_was_told_is_not_told_again_where_the_selection_is_not_kept() {
+    let spec = json!({"serviceMonitorSelector": {}});
+    let bad = |timeout: &str| monitor("bad", json!({"port": "web", "scrapeTimeout": timeout}));
+    let told = |status: &Value, monitor: Value| {
+        let mut object = prometheus(spec.clone());
+        object["status"] = status.clone();
+        let round = world(&object, &[monitor]).reconcile(&PrometheusController);
+        let status = round.plan().status.as_deref().expect("a status");
+        let mut status: Value = serde_json::from_str(status).expect("a status");
+        status.as_object_mut().expect("fields").remove("selection");
+        (round.plan().events.len(), status)
+    };
+    let (first, status) = told(&Value::Null, bad("2m"));
+    let (again, status) = told(&status, bad("2m"));
+    let (changed, status) = told(&status, bad("3m"));
+    let (mended, status) = told(&status, bad("1s"));
+    assert_eq!([first, again, changed, mended], [1, 0, 1, 0]);
+    let conditions = status["conditions"].as_array().expect("conditions");
+    let mut types = conditions.iter().map(|condition| &condition["type"]);
+    assert!(types.all(|type_| type_ != "ObjectsLeftOut"), "{status}");
+}
+
 #[test]
 fn a_field_that_does_not_work_yet_is_named() {
     let spec = json!({"serviceMonitorSelector": {}, "thanos": {"version": "1"}, "remoteWrite": [{"url": "x"}], "shards": 3});

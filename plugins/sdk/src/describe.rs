@@ -86,6 +86,13 @@ impl Description {
         self
     }
 
+    /// The CRD, as YAML text, of a kind that is read and that comes with this plugin.
+    #[must_use]
+    pub fn carries(mut self, crd: &'static str) -> Self {
+        self.crds.push(crd);
+        self
+    }
+
     /// A kind of children.
     #[must_use]
     pub fn owns<K: Resource<DynamicType = ()>>(mut self) -> Self {

@@ -63,6 +63,18 @@ pub async fn acting(cluster: &Cluster) -> Result<Pod> {
     acting.with_context(|| format!("{holder} is no Pod of the host"))
 }
 
+/// Ends the process of every host, one after the other, and waits until each serves again. What it compiled stays.
+///
+/// # Errors
+/// When one does not come back.
+pub async fn restart(cluster: &Cluster, _alone: &Alone) -> Result<()> {
+    for pod in pods(cluster).await? {
+        let ended = pod.kill().await?;
+        pod.ready_again(&ended).await?;
+    }
+    Ok(())
+}
+
 /// Waits until no scenario needs the host, and keeps it from all others.
 pub async fn alone() -> Alone {
     HOST.write().await

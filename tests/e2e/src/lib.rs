@@ -28,6 +28,7 @@
 pub mod audit;
 pub mod binaries;
 pub mod cluster;
+pub mod crds;
 mod evidence;
 pub mod faults;
 pub mod host;

@@ -1,11 +1,10 @@
 //! The StatefulSet.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use serde_json::{Value, json};
 
 use super::containers::{self, INIT_RELOADER, RELOADER, filled};
 use super::{Blueprint, claim, custom, volumes};
+use crate::digest::digest;
 use crate::names::{GOVERNING, MODE, TEMPLATE};
 
 /// How long Prometheus gets to write its log before it is ended, in seconds.
@@ -25,7 +24,7 @@ pub struct Live {
 #[must_use]
 pub fn stateful_set(of: &Blueprint<'_>, live: &Live) -> Value {
     let mut template = template(of);
-    let digest = digest(&without_reloader(&template));
+    let digest = digest(&without_reloader(&template).to_string());
     if let (Some(image), true) = (&live.reloader, live.template.as_ref() == Some(&digest)) {
         set_reloader(&mut template, image);
     }
@@ -144,11 +143,4 @@ fn without_reloader(template: &Value) -> Value {
     let mut blank = template.clone();
     set_reloader(&mut blank, "");
     blank
-}
-
-/// Fixed keys: the same in every instance.
-fn digest(template: &Value) -> String {
-    let mut hasher = DefaultHasher::new();
-    template.to_string().hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

@@ -7,6 +7,7 @@ mod fixture;
 mod monitoring;
 mod mysql;
 mod outage;
+mod prometheus;
 mod redis;
 mod sql;
 mod tools;
