@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::author::args::{BuildArgs, CheckArgs, InspectArgs, NewArgs};
 use crate::backup::BackupArgs;
 use crate::oci::tool::{PullArgs, PushArgs};
 
@@ -36,7 +37,7 @@ pub enum Command {
     Backup(BackupArgs),
     /// Bring a server beside this container to the configuration that is mounted, whenever it changes.
     ReloadConfig(ReloadConfigArgs),
-    /// Move plugins between files, OCI layouts and registries.
+    /// Begin, build, check, inspect, push and pull plugins.
     Plugin(PluginToolArgs),
     /// Compile a component; the host runs this in a child process of its own.
     #[command(name = crate::plugin::compile::SUBCOMMAND, hide = true)]
@@ -59,6 +60,14 @@ pub struct PluginToolArgs {
 /// What to do with a plugin.
 #[derive(Debug, Subcommand)]
 pub enum PluginTool {
+    /// Begin a plugin: a project that builds, is tested and runs as it is.
+    New(NewArgs),
+    /// Build the project's component and check it.
+    Build(BuildArgs),
+    /// Find everything that would fail in a host, before it does.
+    Check(CheckArgs),
+    /// Show what a plugin is, what it asks for and what granting it means.
+    Inspect(InspectArgs),
     /// Push a component to a registry or an OCI layout.
     Push(PushArgs),
     /// Pull a component from a registry or an OCI layout.

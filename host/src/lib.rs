@@ -4,6 +4,7 @@ pub mod actions;
 pub mod apply;
 pub mod args;
 pub mod ask;
+pub mod author;
 pub mod backup;
 pub mod cache;
 pub mod clock;

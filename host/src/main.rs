@@ -1,10 +1,12 @@
 //! The one binary.
 
+mod kit;
+
 use std::process::ExitCode;
 
 use clap::Parser;
 use windlass::args::{Arguments, Command, PluginTool};
-use windlass::{ask, backup, oci, plugin, reload_config, start, stop, telemetry};
+use windlass::{ask, author, backup, oci, plugin, reload_config, start, stop, telemetry};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -34,6 +36,10 @@ fn run(command: Command) -> anyhow::Result<()> {
             Command::Backup(arguments) => unless_stopped(backup::run(&arguments)).await,
             Command::ReloadConfig(arguments) => reload_config::run(arguments).await,
             Command::Plugin(arguments) => match arguments.command {
+                PluginTool::New(arguments) => author::run_new(&arguments, &kit::KIT),
+                PluginTool::Build(arguments) => author::run_build(&arguments).await,
+                PluginTool::Check(arguments) => author::run_check(&arguments).await,
+                PluginTool::Inspect(arguments) => author::run_inspect(&arguments).await,
                 PluginTool::Push(arguments) => oci::tool::run_push(&arguments).await,
                 PluginTool::Pull(arguments) => oci::tool::run_pull(&arguments).await,
                 PluginTool::Compile { into, components } => {

@@ -170,7 +170,7 @@ impl FromStr for ExternalHost {
 }
 
 /// Whether `text` is 1 to 63 of `a-z`, `0-9` and `-`, neither beginning nor ending with `-`.
-pub(super) fn is_dns_label(text: &str) -> bool {
+pub(crate) fn is_dns_label(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     matches!(text.len(), 1..=63)
         && text.bytes().all(allowed)

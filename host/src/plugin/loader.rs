@@ -13,9 +13,9 @@ use crate::plugin::compile::{self, Cache, CompileError, Compiler};
 use crate::plugin::component::{Plugin, Starter};
 use crate::plugin::configuration::PluginSpec;
 use crate::plugin::description::{BadDescription, Description};
-use crate::plugin::engine;
 use crate::plugin::log::PluginLog;
 use crate::plugin::sandbox::{self, Sandbox};
+use crate::plugin::{contract, engine};
 
 /// Why a plugin was not loaded. The text is for the cluster's owner.
 #[derive(Debug, thiserror::Error)]
@@ -27,9 +27,7 @@ pub enum LoadError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// It wants to reach more than `log`, or lacks what a plugin must have.
-    #[error(
-        "the component is not a plugin: {0}; a plugin imports nothing but log and exports windlass:plugin/operator"
-    )]
+    #[error("the component is not a plugin of this host: {0}")]
     NotAPlugin(String),
     /// It failed at being asked what it is.
     #[error("failed to ask the plugin what it is: {0}")]
@@ -112,7 +110,7 @@ impl Loader {
         wasm: &[u8],
     ) -> Result<Arc<Plugin>, LoadError> {
         let component = self.cache.component(&self.engine, wasm).await?;
-        let component = self.admit(&component)?;
+        let component = self.admit(&component, wasm)?;
         let log = PluginLog::new(name, &spec.limits);
         let starter = Starter::new(component, &spec.limits, log);
         let description = describe(&starter).await?;
@@ -125,9 +123,11 @@ impl Loader {
         ))
     }
 
-    /// Links a component: refused by the name of the first thing it may not import.
-    fn admit(&self, component: &Component) -> Result<PluginPre<Sandbox>, LoadError> {
-        let refused = |error: wasmtime::Error| LoadError::NotAPlugin(format!("{error:#}"));
+    /// Links a component: refused by the version of its contract, or by the names of all that it may not import.
+    fn admit(&self, component: &Component, wasm: &[u8]) -> Result<PluginPre<Sandbox>, LoadError> {
+        let refused = |error: wasmtime::Error| {
+            LoadError::NotAPlugin(contract::refused(wasm, &format!("{error:#}")))
+        };
         let linked = self.linker.instantiate_pre(component).map_err(refused)?;
         PluginPre::new(linked).map_err(refused)
     }

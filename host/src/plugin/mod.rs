@@ -8,6 +8,8 @@
 //!   ([`description`]);
 //! - [`component`]: takes an instance from the `pool`, calls it (`instance`), samples whether it is deterministic
 //!   (`sample`);
+//! - [`contract`]: what a component says about itself before it runs; [`trial`]: a component called outside of a
+//!   host, for its author;
 //! - [`call_error`] and [`faults`]: how calls end without a step, and what follows for the object.
 //!
 //! What may not live here: anything that knows what a fact or a plan means. This room carries them.
@@ -18,6 +20,7 @@ mod capture;
 pub mod compile;
 pub mod component;
 pub mod configuration;
+pub mod contract;
 pub mod description;
 mod engine;
 pub mod faults;
@@ -32,6 +35,7 @@ mod precompiled;
 mod sample;
 mod sandbox;
 mod size;
+pub mod trial;
 
 pub use call_error::{CallError, Fault};
 pub use component::Plugin;

@@ -9,7 +9,7 @@ type Place = (u32, String);
 
 /// What a round knows so far.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     known: BTreeMap<Place, Known>,
 }
 
@@ -20,11 +20,11 @@ struct Known {
 }
 
 /// Requirements to gather, by stage: each stage at once, one stage after the other.
-pub(super) type ToGather = BTreeMap<u32, Vec<Requirement>>;
+pub(crate) type ToGather = BTreeMap<u32, Vec<Requirement>>;
 
 /// Something that a plugin may not ask.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadNeed {
+pub(crate) enum BadNeed {
     /// Two questions under one id.
     #[error(
         "requirement \"{0}\" stands for two different questions: derive the id from the question"
@@ -49,7 +49,7 @@ pub(super) enum BadNeed {
 impl Facts {
     /// What has to be gathered for these requirements. Where something is new at a stage, the facts of all higher
     /// stages are dropped, since what they say may be older than it, and are gathered again.
-    pub(super) fn need(&mut self, needed: Vec<Requirement>) -> Result<ToGather, BadNeed> {
+    pub(crate) fn need(&mut self, needed: Vec<Requirement>) -> Result<ToGather, BadNeed> {
         let mut to_gather = ToGather::new();
         for requirement in needed {
             if self.is_new(&requirement)? {
@@ -90,7 +90,7 @@ impl Facts {
     }
 
     /// Takes in an answer.
-    pub(super) fn answered(&mut self, requirement: Requirement, answer: Answer) {
+    pub(crate) fn answered(&mut self, requirement: Requirement, answer: Answer) {
         let place = (requirement.stage, requirement.id.clone());
         self.known.insert(
             place,
@@ -102,7 +102,7 @@ impl Facts {
     }
 
     /// All facts, as a plugin is told them.
-    pub(super) fn told(&self) -> Vec<Fact> {
+    pub(crate) fn told(&self) -> Vec<Fact> {
         let fact = |known: &Known| Fact {
             id: known.requirement.id.clone(),
             answer: known.answer.clone(),

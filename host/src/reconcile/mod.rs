@@ -23,6 +23,8 @@ use std::time::Duration;
 use tracing::Instrument;
 
 pub use deletion::{FINALIZER, LET_GO};
+pub(crate) use facts::Facts;
+pub(crate) use question::needed_grants;
 pub use rooms::Rooms;
 
 use crate::actions::LongActions;

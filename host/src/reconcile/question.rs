@@ -81,6 +81,14 @@ impl Understood {
     }
 }
 
+/// The grants that a question about `owner` needs.
+///
+/// # Errors
+/// In words, when a selector or an address makes no sense.
+pub(crate) fn needed_grants(question: &Question, owner: &ObjectKey) -> Result<Vec<Grant>, String> {
+    Understood::read(question, owner).map(|understood| understood.grants())
+}
+
 fn key(object: &ObjectRef) -> ObjectKey {
     ObjectKey {
         kind: Kind::new(&object.api_version, &object.kind),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Fails with a difference when the file does not hold this object as YAML; with `UPDATE_GOLDEN`
@@ -28,6 +29,18 @@ pub fn check_crd(folder: &Path, crd: &CustomResourceDefinition, source: &str) {
     join_lines(&mut value);
     let heading = format!("# Generated from the Rust types of {source}; see README.md.\n");
     check_text(&folder.join(name), &(heading + &yaml(&value)));
+}
+
+/// An object as people write it, in YAML: a sample that lies beside the code.
+///
+/// # Panics
+/// When it is no such object.
+#[must_use]
+pub fn object<T: DeserializeOwned>(yaml: &str) -> T {
+    match serde_saphyr::from_str(yaml) {
+        Ok(object) => object,
+        Err(why) => panic!("failed to read {}: {why}", std::any::type_name::<T>()),
+    }
 }
 
 fn check_text(file: &Path, rendered: &str) {

@@ -74,6 +74,12 @@ var catalogue = []product{
 		config:     ocispec.ImageConfig{Env: searchPath, User: "59000:59000", Entrypoint: []string{"/redis_exporter"}},
 	},
 	{
+		debian:     "busybox",
+		repository: "docker.io/library/busybox",
+		aliases:    []string{"1.37"},
+		config:     ocispec.ImageConfig{Env: searchPath, Cmd: []string{"sh"}},
+	},
+	{
 		debian:     "bash",
 		repository: "windlass.dev/test-tools",
 		aliases:    []string{"1"},

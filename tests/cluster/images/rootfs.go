@@ -27,7 +27,7 @@ var applicationRecipe = recipe{
 	packages: []string{
 		"redis-server", "mysql-server-core", "mysql-client-core",
 		"prometheus", "prometheus-alertmanager", "prometheus-mysqld-exporter", "prometheus-redis-exporter",
-		"ca-certificates", "curl",
+		"busybox", "ca-certificates", "curl",
 	},
 	hooks: []string{
 		// The names and places that the official images have.

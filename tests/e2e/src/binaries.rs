@@ -26,3 +26,21 @@ fn cache() -> Result<PathBuf> {
     let home = std::env::home_dir().context("neither WINDLASS_E2E_CACHE nor HOME is set")?;
     Ok(home.join(".cache/windlass"))
 }
+
+/// The host's program as cargo built it, beside the running test.
+///
+/// # Errors
+/// When it was not built.
+pub fn windlass() -> Result<PathBuf> {
+    let test = std::env::current_exe().context("failed to find the test's own file")?;
+    let folder = test.ancestors().nth(2);
+    let path = folder
+        .context("the test lies in no target folder")?
+        .join("windlass");
+    ensure!(
+        path.is_file(),
+        "{} does not exist: run `cargo build --release --workspace --bins`",
+        path.display()
+    );
+    Ok(path)
+}

@@ -76,6 +76,12 @@ impl Cluster {
         &self.name
     }
 
+    /// The kubeconfig of an administrator.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
     /// What kubectl prints, as a person would see it.
     ///
     /// # Errors

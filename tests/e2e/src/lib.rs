@@ -31,6 +31,7 @@ pub mod cluster;
 pub mod crds;
 mod evidence;
 pub mod faults;
+pub mod guide;
 pub mod host;
 mod manifest;
 pub mod namespace;

@@ -1,5 +1,6 @@
 //! All scenarios, in one program: each file is a theme, and linking them once is cheaper than one by one.
 
+mod author;
 mod backups;
 mod databases;
 mod faults;

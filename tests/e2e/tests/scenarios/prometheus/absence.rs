@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_e2e::host;
 use windlass_e2e::audit::Writes;
+use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
 use super::monitors::{group, rule, service_monitor};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use serde_json::json;
+use windlass_e2e::audit::Writes;
 use windlass_e2e::crds;
 use windlass_e2e::host;
-use windlass_e2e::audit::Writes;
 use windlass_e2e::prelude::*;
 use windlass_e2e::tools::upstream_crds;
 
