@@ -14,6 +14,9 @@ use crate::spec::{ErrantPolicy, MySQLClusterSpec};
 use crate::status::{Intent, IntentKind, Primary, Record};
 use crate::switchover;
 
+/// An Event's text has at most so many bytes.
+const LONGEST_NOTE: usize = 1024;
+
 /// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct Wish<'a> {
@@ -273,7 +276,7 @@ impl Decision {
         self.notes.push(Note {
             warning: false,
             reason,
-            text,
+            text: shortened(text),
         });
     }
 
@@ -282,7 +285,7 @@ impl Decision {
         self.notes.push(Note {
             warning: true,
             reason,
-            text,
+            text: shortened(text),
         });
     }
 
@@ -290,6 +293,16 @@ impl Decision {
     pub fn wait_for(&mut self, what: String) {
         self.pending.get_or_insert(what);
     }
+}
+
+/// Sets of transactions and the words of servers have any length, and a plan with an Event that is too long is refused
+/// as a whole.
+fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST_NOTE {
+        text.truncate(text.floor_char_boundary(LONGEST_NOTE - "…".len()));
+        text.push('…');
+    }
+    text
 }
 
 impl Wish<'_> {
@@ -340,5 +353,30 @@ impl Target {
             pod: pod.to_owned(),
             uuid: String::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_NOTE, shortened};
+    use crate::testing::{R1, Scene};
+
+    #[test]
+    fn what_people_read_is_cut_to_what_an_event_may_hold() {
+        let mut scene = Scene::healthy();
+        let foreign: Vec<String> = (1..200).map(|number| (number * 2).to_string()).collect();
+        scene.has(R1, "", &format!("A:1-100,C:{}", foreign.join(":")));
+        let notes = scene.decide().notes;
+        assert!(!notes.is_empty());
+        for note in notes {
+            assert!(note.text.len() <= LONGEST_NOTE, "{}", note.text.len());
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_two_characters() {
+        let text = shortened("ü".repeat(LONGEST_NOTE));
+        assert_eq!(text, format!("{}…", "ü".repeat(510)));
+        assert_eq!(shortened("short".to_owned()), "short");
     }
 }
