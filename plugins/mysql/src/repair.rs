@@ -136,12 +136,21 @@ impl Case<'_> {
             .as_ref()
             .filter(|channel| channel.host == host)
         else {
-            return Some(Fault::Foreigner);
+            return Some(self.fault_of_foreigner());
         };
         if self.replica.is_linked_to(&host) {
             return None;
         }
         Some(fault_of(self.replica, channel))
+    }
+
+    /// One without any data would have to repeat the whole history.
+    fn fault_of_foreigner(&self) -> Fault {
+        let is_empty = self.replica.received().is_empty();
+        match is_empty && !self.primary_server.executed.is_empty() && self.donor().is_some() {
+            true => Fault::Behind("it has no data".to_owned()),
+            false => Fault::Foreigner,
+        }
     }
 
     /// Transactions that the primary lacks. It was asked last, so whatever it had given is among its own.
@@ -465,7 +474,7 @@ enum Fault {
     Stopped,
     /// It tries to connect, and is left to it.
     Connecting,
-    /// What it lacks can no longer be had from binary logs.
+    /// What it lacks cannot be had from binary logs, or is everything.
     Behind(String),
     /// The primary does not let it in.
     NoLogin(Trouble),

@@ -91,6 +91,31 @@ fn one_that_lacks_purged_transactions_is_rebuilt_from_a_replica_once_it_is_no_vo
 }
 
 #[test]
+fn one_without_data_becomes_a_copy_instead_of_repeating_the_history() {
+    let mut scene = Scene::healthy();
+    scene.server(R2).uuid = "new".to_owned();
+    scene.server(R2).channel = None;
+    scene.server(R2).executed = gtids("");
+    let mut of_another_series = scene.clone();
+    scene.step();
+    assert_eq!(rung(&scene, R2), Some(Rung::Clone));
+    of_another_series.server(R2).version = "8.4.3".to_owned();
+    of_another_series.step();
+    assert_eq!(rung(&of_another_series, R2), None, "nobody can be copied");
+}
+
+#[test]
+fn one_without_data_follows_a_primary_that_has_none_either() {
+    let mut scene = Scene::healthy();
+    for pod in [P, R1, R2] {
+        scene.server(pod).executed = gtids("");
+    }
+    scene.server(R2).channel = None;
+    let decision = scene.step();
+    assert!(decision.orders(&follow(R2, P, true, Setup::Point)));
+}
+
+#[test]
 fn a_copy_is_set_up_anew_after_its_restart() {
     let mut scene = Scene::healthy();
     scene.view.record.voters = vec![voter(R1)];
