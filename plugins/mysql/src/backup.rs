@@ -12,7 +12,7 @@ use crate::status::{BackupRecord, BackupState, Primary};
 
 /// A failed one is tried again after so long, in milliseconds.
 const AGAIN: u64 = 10 * 60_000;
-/// A Job whose Pod is nowhere to be seen for so long has failed, in milliseconds.
+/// A Job whose Pod is nowhere to be seen for so long, or does not start, has failed, in milliseconds.
 const VANISHED: u64 = 5 * 60_000;
 /// How many are told in status.
 const TOLD: usize = 20;
@@ -24,6 +24,8 @@ pub enum JobView {
     /// There is none.
     #[default]
     Absent,
+    /// None of its containers has started, and why.
+    Waiting(String),
     /// It has not ended.
     Running,
     /// It ended well, and says so.
@@ -137,32 +139,29 @@ fn follow(view: &View, decision: &mut Decision) {
     };
     running.duration = Some(view.now.saturating_sub(running.started));
     let id = running.id.clone();
-    match &view.job {
-        JobView::Running => running.duration = None,
-        JobView::Absent if view.now < running.started + VANISHED => running.duration = None,
-        JobView::Absent => {
-            let why = "its Pod is nowhere to be seen".to_owned();
-            fail(running, why.clone());
-            decision.warn("BackupFailed", format!("the backup {id} failed: {why}"));
-        }
-        JobView::Failed(why) => {
-            fail(running, why.clone());
-            decision.warn("BackupFailed", format!("the backup {id} failed: {why}"));
-        }
+    let is_young = view.now < running.started + VANISHED;
+    let failed = match &view.job {
+        JobView::Running => None,
+        JobView::Absent | JobView::Waiting(_) if is_young => None,
+        JobView::Absent => Some("its Pod is nowhere to be seen".to_owned()),
+        JobView::Waiting(why) => Some(format!("its Pod does not start: {why}")),
+        JobView::Failed(why) => Some(why.clone()),
         JobView::Succeeded(told) => {
             running.state = BackupState::Succeeded;
             running.location = Some(told.at.clone());
             running.size = Some(told.bytes);
             running.gtid_set = Some(told.facts.gtid.clone());
             let text = format!("the backup {id} of {} bytes is at {}", told.bytes, told.at);
-            decision.note("BackupSucceeded", text);
+            return decision.note("BackupSucceeded", text);
         }
-    }
-}
-
-fn fail(backup: &mut BackupRecord, why: String) {
-    backup.state = BackupState::Failed;
-    backup.why = Some(why);
+    };
+    let Some(why) = failed else {
+        running.duration = None;
+        return;
+    };
+    running.state = BackupState::Failed;
+    running.why = Some(why.clone());
+    decision.warn("BackupFailed", format!("the backup {id} failed: {why}"));
 }
 
 /// Status tells what is still there: what expired is removed where it lies by the next backup that succeeds.
@@ -195,7 +194,7 @@ impl BackupRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{AGAIN, DAY, Facts, JobView, Told};
+    use super::{AGAIN, DAY, Facts, JobView, Told, VANISHED};
     use crate::names::BACKUP_NOW;
     use crate::spec::Backup;
     use crate::status::BackupState;
@@ -278,6 +277,20 @@ mod tests {
         scene.view.now += AGAIN;
         scene.step();
         assert_eq!(state(&scene), Some(BackupState::Running));
+    }
+
+    #[test]
+    fn one_whose_pod_does_not_start_has_failed_after_five_minutes() {
+        let mut scene = scene();
+        scene.annotate(BACKUP_NOW, "1");
+        scene.step();
+        scene.view.job = JobView::Waiting("no such Secret".to_owned());
+        scene.step();
+        assert_eq!(state(&scene), Some(BackupState::Running));
+        scene.view.now += VANISHED;
+        scene.step();
+        let why = scene.view.record.backups[0].why.as_deref();
+        assert_eq!(why, Some("its Pod does not start: no such Secret"));
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub fn begin(
     decision: &mut Decision,
 ) {
     let lost = format!("{} is lost: {}", primary.pod, loss.text());
-    decision.record.missed_since.get_or_insert(view.now);
+    let since = view.now.saturating_sub(unwritable_for(view, primary));
+    decision.record.missed_since.get_or_insert(since);
     if decision.record.lost.as_deref() != Some(loss.text()) {
         decision.record.lost = Some(loss.text().to_owned());
         decision.warn("PrimaryLost", lost.clone());
@@ -61,6 +62,12 @@ pub fn begin(
         decision.state = State::Lost(format!("{lost}; {}", way_out(wish, view)));
         let_in(view, primary, decision);
     }
+}
+
+/// For how long commits have been waiting for the disk of the primary, in milliseconds.
+fn unwritable_for(view: &View, primary: &Primary) -> u64 {
+    let server = view.of_primary(primary);
+    server.map_or(0, |server| server.stuck_commit * 1000)
 }
 
 /// One that lets nobody in was left like that half-way through being shut: shut to the end, it answers.

@@ -371,6 +371,24 @@ pub fn job(pods: &[SeenPod]) -> JobView {
             let text = text.or_else(|| status.message.clone());
             JobView::Failed(text.unwrap_or_else(|| "its Pod failed".to_owned()))
         }
+        Some("Pending") => waiting(status).map_or(JobView::Running, JobView::Waiting),
         _ => JobView::Running,
     }
+}
+
+/// Why no container of a Pod has started yet; `None` once one has.
+fn waiting(status: &PodStatus) -> Option<String> {
+    let containers = status.init_container_statuses.iter().flatten();
+    let states = containers.filter_map(|container| container.state.as_ref());
+    let mut why = None;
+    for state in states {
+        let waiting = state.waiting.as_ref()?;
+        why = why.or(waiting.message.clone()).or(waiting.reason.clone());
+    }
+    let unscheduled = status.conditions.iter().flatten();
+    let unscheduled = unscheduled
+        .filter(|condition| condition.type_ == "PodScheduled" && condition.status == "False")
+        .find_map(|condition| condition.message.clone());
+    let nothing = || "see the Events on it".to_owned();
+    Some(unscheduled.or(why).unwrap_or_else(nothing))
 }

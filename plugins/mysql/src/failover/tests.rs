@@ -31,6 +31,14 @@ fn a_lost_primary_is_announced_before_anybody_is_cut_off() {
 }
 
 #[test]
+fn writes_are_missed_since_the_disk_of_the_primary_was_full() {
+    let mut scene = Scene::healthy();
+    scene.server(P).stuck_commit = 11;
+    let decision = scene.decide();
+    assert_eq!(decision.record.missed_since, Some(NOW - 11_000));
+}
+
+#[test]
 fn nobody_is_promoted_while_a_voter_may_still_acknowledge() {
     let mut scene = failing();
     scene.cut(R1);
