@@ -113,6 +113,7 @@ impl Case<'_> {
             Some(Fault::Connecting) => {}
             Some(Fault::Foreigner) => self.point(decision),
             Some(Fault::Stopped) => self.start(decision),
+            Some(Fault::Empty) => self.fill(decision),
             Some(Fault::Behind(why)) => self.plan_copy(decision, why),
             Some(Fault::NoLogin(trouble)) => self.make_accounts(decision, &trouble),
             Some(Fault::Broken(why)) => self.climb(decision, why),
@@ -121,6 +122,11 @@ impl Case<'_> {
 
     /// What is wrong with it.
     fn fault(&self) -> Option<Fault> {
+        let host = self.wish.names.host(&self.primary.pod);
+        // One that is connected gets what it lacks, though the primary was asked later and may have purged it by then.
+        if self.replica.is_linked_to(&host) {
+            return None;
+        }
         let missing = self.primary_server.purged.minus(&self.replica.received());
         if !missing.is_empty() {
             let why = format!(
@@ -129,7 +135,6 @@ impl Case<'_> {
             );
             return Some(Fault::Behind(why));
         }
-        let host = self.wish.names.host(&self.primary.pod);
         let Some(channel) = self
             .replica
             .channel
@@ -138,9 +143,6 @@ impl Case<'_> {
         else {
             return Some(self.fault_of_foreigner());
         };
-        if self.replica.is_linked_to(&host) {
-            return None;
-        }
         Some(fault_of(self.replica, channel))
     }
 
@@ -148,7 +150,7 @@ impl Case<'_> {
     fn fault_of_foreigner(&self) -> Fault {
         let is_empty = self.replica.received().is_empty();
         match is_empty && !self.primary_server.executed.is_empty() && self.donor().is_some() {
-            true => Fault::Behind("it has no data".to_owned()),
+            true => Fault::Empty,
             false => Fault::Foreigner,
         }
     }
@@ -239,7 +241,7 @@ impl Case<'_> {
             return;
         }
         decision.wait_for(format!(
-            "{} applies what it received and the primary lacks",
+            "{} to apply what it received and the primary lacks",
             self.name()
         ));
         if self
@@ -279,7 +281,7 @@ impl Case<'_> {
     /// Start, then set up anew, then copy; each gets time to help.
     fn climb(&self, decision: &mut Decision, why: String) {
         let last = decision.record.repairs.get(self.name()).cloned();
-        decision.wait_for(format!("{} follows again: {why}", self.name()));
+        decision.wait_for(format!("{} to follow again: {why}", self.name()));
         if last
             .as_ref()
             .is_some_and(|repair| self.view.now < repair.since + HELPS)
@@ -331,7 +333,7 @@ impl Case<'_> {
     /// Nobody lets it in: the account is made again on the primary.
     fn make_accounts(&self, decision: &mut Decision, trouble: &Trouble) {
         let why = format!("the primary does not let it in ({})", trouble.code);
-        decision.wait_for(format!("{} follows again: {why}", self.name()));
+        decision.wait_for(format!("{} to follow again: {why}", self.name()));
         let known = decision.record.repairs.get(self.name());
         if known.is_some_and(|repair| self.view.now < repair.since + HELPS) {
             return;
@@ -348,9 +350,21 @@ impl Case<'_> {
         self.follow(decision, Setup::Start);
     }
 
+    /// A new one, or one whose volume is new. That is no damage.
+    fn fill(&self, decision: &mut Decision) {
+        let why = "it has no data".to_owned();
+        decision.wait_for(format!("{} to become a copy: {why}", self.name()));
+        let text = format!(
+            "{} has no data: it becomes a copy of another instance",
+            self.name()
+        );
+        decision.note("ReplicaEmpty", text);
+        self.remember(decision, Rung::Clone, why, 0);
+    }
+
     /// Decides on a copy: it is made once the record says so and the instance is no voter any more.
     fn plan_copy(&self, decision: &mut Decision, why: String) {
-        decision.wait_for(format!("{} is rebuilt: {why}", self.name()));
+        decision.wait_for(format!("{} to be rebuilt: {why}", self.name()));
         self.climb_to(decision, Rung::Clone, why);
     }
 
@@ -383,7 +397,7 @@ impl Case<'_> {
             self.unblock(decision);
         }
         let is_due = !was_asked || self.view.now >= repair.since + pause(repair.times);
-        if is_voter || is_running || !is_due {
+        if is_voter || is_running || is_ordered(decision) || !is_due {
             return;
         }
         self.begin_copy(decision, &repair);
@@ -392,7 +406,7 @@ impl Case<'_> {
     fn begin_copy(&self, decision: &mut Decision, repair: &Repair) {
         let Some(donor) = self.donor() else {
             return decision.wait_for(format!(
-                "{} is rebuilt: no instance of its version to copy",
+                "{} to be rebuilt: there is no instance of its version to copy",
                 self.name()
             ));
         };
@@ -474,7 +488,9 @@ enum Fault {
     Stopped,
     /// It tries to connect, and is left to it.
     Connecting,
-    /// What it lacks cannot be had from binary logs, or is everything.
+    /// It has no data, and the primary has some.
+    Empty,
+    /// What it lacks can no longer be had from binary logs.
     Behind(String),
     /// The primary does not let it in.
     NoLogin(Trouble),
@@ -494,6 +510,12 @@ fn fault_of(replica: &ServerView, channel: &Channel) -> Fault {
         _ if replica.is_cut_off() || !channel.applying => Fault::Stopped,
         _ => Fault::Connecting,
     }
+}
+
+/// One rebuild at a time: the next one's turn comes when this one is done.
+fn is_ordered(decision: &Decision) -> bool {
+    let mut commands = decision.commands.iter();
+    commands.any(|command| matches!(command, Command::Clone(..)))
 }
 
 fn pause(times: u32) -> u64 {

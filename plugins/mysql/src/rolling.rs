@@ -38,7 +38,7 @@ pub fn roll(
     let is_calm = decision.record.retiring.is_none() && decision.state == State::Healthy;
     match (last, view.pods.get(&primary.pod)) {
         _ if !all_close || !is_calm => {
-            decision.wait_for("Pods are replaced once all is well".to_owned())
+            decision.wait_for("all to be well before Pods are replaced".to_owned())
         }
         (Some(pod), _) => replace(pod, "it has an older template", decision),
         (None, Some(pod)) => replace(
@@ -61,7 +61,7 @@ pub fn primary_is_last(wish: &Wish<'_>, view: &View, primary: &Primary) -> bool 
 }
 
 fn replace(pod: &PodView, why: &str, decision: &mut Decision) {
-    decision.wait_for(format!("{} is replaced", pod.name));
+    decision.wait_for(format!("{} to be replaced", pod.name));
     decision.note("PodReplaced", format!("{} is replaced: {why}", pod.name));
     decision.order(Command::Replace(pod.name.clone()));
 }

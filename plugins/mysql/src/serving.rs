@@ -115,7 +115,7 @@ fn keep_volumes(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut 
         let asked = quantity::requested(&volume.claim);
         if !failed && matches!((asked, wanted), (Some(asked), Some(wanted)) if asked < wanted) {
             decision.order(Command::Grow(pod.clone()));
-            decision.wait_for(format!("the volume {} grows", Names::claim(pod)));
+            decision.wait_for(format!("the volume {} to grow", Names::claim(pod)));
         }
     }
 }

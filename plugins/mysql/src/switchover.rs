@@ -38,7 +38,7 @@ pub fn begin(
     let Some(target) = target else {
         let to = asked.as_deref().unwrap_or("any replica");
         return decision.wait_for(format!(
-            "{why}, once {to} follows closely and may acknowledge"
+            "{to} to follow closely and acknowledge before it takes over: {why}"
         ));
     };
     if wish_is_annotated(view, decision) {

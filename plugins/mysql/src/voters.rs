@@ -137,7 +137,7 @@ fn retire(wish: &Wish<'_>, view: &View, primary: &ServerView, decision: &mut Dec
         return;
     };
     decision.wait_for(format!(
-        "{} stops being a voter: {}",
+        "{} to stop being a voter: {}",
         retiring.pod, retiring.why
     ));
     if can_acknowledge(view, &voter) {

@@ -91,6 +91,18 @@ fn one_that_lacks_purged_transactions_is_rebuilt_from_a_replica_once_it_is_no_vo
 }
 
 #[test]
+fn one_that_is_connected_is_not_behind_when_the_primary_purges_what_it_is_sent() {
+    let mut scene = Scene::healthy();
+    scene.server(P).executed = gtids("A:1-103");
+    scene.server(P).purged = gtids("A:1-103");
+    scene.step();
+    assert_eq!(rung(&scene, R2), None);
+    scene.cut(R2);
+    scene.step();
+    assert_eq!(rung(&scene, R2), Some(Rung::Clone));
+}
+
+#[test]
 fn one_without_data_becomes_a_copy_instead_of_repeating_the_history() {
     let mut scene = Scene::healthy();
     scene.server(R2).uuid = "new".to_owned();
@@ -122,6 +134,7 @@ fn a_copy_is_set_up_anew_after_its_restart() {
     scene.server(R2).acknowledges = false;
     scene.server(P).purged = gtids("A:1-50");
     scene.has(R2, "", "");
+    scene.cut(R2);
     scene.step();
     scene.step();
     scene.server(R2).started = NOW + 4_000;
@@ -145,16 +158,20 @@ fn only_one_is_rebuilt_at_a_time() {
     for pod in [R1, R2] {
         scene.server(pod).acknowledges = false;
         scene.has(pod, "", "");
+        scene.cut(pod);
     }
-    scene.step();
-    scene.view.running.insert(super::COPY.to_owned());
-    let decision = scene.step();
-    assert!(
-        !decision
-            .commands
+    let copies = |scene: &mut Scene| {
+        let commands = scene.step().commands;
+        let copies = commands
             .iter()
-            .any(|it| matches!(it, Command::Clone(..)))
-    );
+            .filter(|it| matches!(it, Command::Clone(..)));
+        copies.count()
+    };
+    scene.step();
+    let mut of_one_round = scene.clone();
+    assert_eq!(copies(&mut of_one_round), 1);
+    scene.view.running.insert(super::COPY.to_owned());
+    assert_eq!(copies(&mut scene), 0);
 }
 
 #[test]
