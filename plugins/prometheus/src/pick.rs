@@ -5,7 +5,7 @@ use crate::api::{Found, PrometheusRule, RuleSpec};
 use crate::check::{Checked, Checker};
 use crate::config::{Picked, Setting};
 use crate::facts::Reach;
-use crate::rules::{self, File};
+use crate::rules::{self, Dialect, File};
 
 /// What came of looking at the objects in reach.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,7 +86,8 @@ impl Verdicts {
     ) {
         const KIND: &str = "PrometheusRule";
         let (namespace, name) = (object.namespace(), object.name());
-        let file = rules::file(&of.version, spec);
+        let dialect = Dialect::of(&of.version, &of.spec.enable_features);
+        let file = rules::file(&of.version, dialect, spec);
         let uid = object.metadata.uid.as_deref().unwrap_or_default();
         if file.left_out.is_empty() {
             self.picked(KIND, object);

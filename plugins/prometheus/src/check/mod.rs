@@ -7,7 +7,7 @@
 mod http;
 mod monitor;
 mod prometheus;
-mod re2;
+pub(crate) mod re2;
 mod relabel;
 
 use std::collections::BTreeSet;

@@ -88,7 +88,7 @@ const UNICODE: [&str; 66] = [
 ///
 /// # Errors
 /// In words, what Go does not take.
-pub(super) fn check(expression: &str) -> Result<(), String> {
+pub(crate) fn check(expression: &str) -> Result<(), String> {
     let anchored = format!("^(?s:{expression})$");
     let mut parser = Parser {
         rest: &anchored,

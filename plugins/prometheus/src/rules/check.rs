@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::expression;
+use super::promql::{self, Dialect};
+use super::template;
 use crate::api::{Port, Rule, RuleGroup};
 use crate::units;
 
@@ -10,7 +11,11 @@ use crate::units;
 ///
 /// # Errors
 /// In words: which rule, what is wrong.
-pub(super) fn group(group: &RuleGroup, before: &[RuleGroup]) -> Result<(), String> {
+pub(super) fn group(
+    group: &RuleGroup,
+    before: &[RuleGroup],
+    dialect: Dialect,
+) -> Result<(), String> {
     if group.name.is_empty() {
         return Err("a group has no name".to_owned());
     }
@@ -25,12 +30,12 @@ pub(super) fn group(group: &RuleGroup, before: &[RuleGroup]) -> Result<(), Strin
     }
     labels(&group.labels)?;
     for (at, rule) in group.rules.iter().enumerate() {
-        self::rule(rule).map_err(|why| format!("rules[{at}]: {why}"))?;
+        self::rule(rule, dialect).map_err(|why| format!("rules[{at}]: {why}"))?;
     }
     Ok(())
 }
 
-fn rule(rule: &Rule) -> Result<(), String> {
+fn rule(rule: &Rule, dialect: Dialect) -> Result<(), String> {
     match (rule.record.as_str(), rule.alert.as_str()) {
         ("", "") => return Err("neither record nor alert is set".to_owned()),
         ("", _) => {}
@@ -38,13 +43,13 @@ fn rule(rule: &Rule) -> Result<(), String> {
         _ => return Err("record and alert are set; write one of them".to_owned()),
     }
     if let Port::Name(text) = &rule.expr {
-        expression::check(text).map_err(|why| format!("expr: {why}"))?;
+        promql::check(text, dialect).map_err(|why| format!("expr: {why}"))?;
     }
     said_duration("for", rule.hold.as_deref())?;
     said_duration("keep_firing_for", rule.keep_firing_for.as_deref())?;
     labels(&rule.labels)?;
     for (name, text) in rule.labels.iter().chain(&rule.annotations) {
-        expression::check_template(text).map_err(|why| format!("{name}: {why}"))?;
+        template::check(text).map_err(|why| format!("{name}: {why}"))?;
     }
     match rule.annotations.keys().find(|name| !is_label(name)) {
         Some(name) => Err(format!(

@@ -3,14 +3,16 @@
 //! A group that Prometheus would refuse is left out alone: the other alerts go on working.
 
 mod check;
-mod expression;
 mod pack;
+mod promql;
+mod template;
 
 use crate::api::{Port, Rule, RuleGroup, RuleSpec};
 use crate::version::Version;
 use crate::yaml::{Map, Piece, Yaml, write};
 
 pub use pack::pack;
+pub use promql::Dialect;
 
 /// A PrometheusRule as a rule file.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,10 +39,10 @@ impl File {
 
 /// The rule file of a PrometheusRule.
 #[must_use]
-pub fn file(version: &Version, spec: &RuleSpec) -> File {
+pub fn file(version: &Version, dialect: Dialect, spec: &RuleSpec) -> File {
     let (mut groups, mut left_out): (Vec<Yaml>, Vec<_>) = (Vec::new(), Vec::new());
     for (at, group) in spec.groups.iter().enumerate() {
-        match check::group(group, &spec.groups[..at]) {
+        match check::group(group, &spec.groups[..at], dialect) {
             Ok(()) => groups.push(Yaml::Map(rendered(version, group))),
             Err(why) => left_out.push((group.name.clone(), why)),
         }
@@ -113,7 +115,8 @@ mod tests {
                 {"name": "good", "rules": [{"record": "a:b", "expr": 1}]}]}"#,
         )
         .unwrap();
-        let file = file(&Version::parse("v3.5.0").unwrap(), &spec);
+        let version = Version::parse("v3.5.0").unwrap();
+        let file = file(&version, Dialect::of(&version, &[]), &spec);
         assert_eq!(file.groups, 1);
         assert!(file.text().contains("\"up == 0\"") && !file.text().contains("sum(up"));
         let left_out: Vec<&str> = file
