@@ -8,7 +8,7 @@ use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
 use super::monitors::{group, rule, service_monitor};
-use super::subject::Prometheus;
+use super::subject::{Prometheus, rests};
 
 const WATCHED: Duration = Duration::from_secs(20);
 
@@ -28,7 +28,7 @@ async fn a_host_that_starts_again_restarts_no_prometheus_and_writes_nothing() ->
         .await?;
         prometheus.settled(2).await?;
         let lives = prometheus.lives().await?;
-        Writes::begin(ns)?.none_for(WATCHED).await?;
+        rests(ns, WATCHED).await?;
         drop(prometheus);
 
         let absence = host::end(ns.cluster()).await?;

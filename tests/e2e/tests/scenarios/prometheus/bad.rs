@@ -137,7 +137,11 @@ async fn a_bad_group_is_left_out_alone_and_a_megabyte_of_rules_is_loaded() -> Re
     scenario(async |ns| {
         let spec = json!({"serviceMonitorSelector": {}, "ruleSelector": {}});
         let prometheus = Prometheus::running(ns, "main", &spec).await?;
-        let groups = [group("good", "vector(1)"), group("bad", "sum by (up")];
+        let groups = [
+            group("good", "vector(1)"),
+            group("bad", "sum by (up"),
+            group("worse", "rate(up) > 0"),
+        ];
         ns.apply(&rule("mixed", &groups).to_string()).await?;
         let server = prometheus.server(0);
         let loaded = async |wanted: &[&str]| {
@@ -157,7 +161,9 @@ async fn a_bad_group_is_left_out_alone_and_a_megabyte_of_rules_is_loaded() -> Re
         };
         loaded(&["good"]).await?;
         let event = told(ns, "mixed", "InvalidConfiguration").await?;
-        ensure!(event.contains("\"bad\""), "the Event says {event:?}");
+        for name in ["\"bad\"", "\"worse\""] {
+            ensure!(event.contains(name), "the Event says {event:?}");
+        }
         prometheus.tells_of("mixed", false, "\"bad\"").await?;
 
         // Together above what one ConfigMap can hold.
@@ -166,6 +172,7 @@ async fn a_bad_group_is_left_out_alone_and_a_megabyte_of_rules_is_loaded() -> Re
             ns.apply(&rule(name, &[large(name)]).to_string()).await?;
         }
         loaded(&["good", "one", "two", "three"]).await?;
+        server.check_with_promtool().await?;
         prometheus.settled(1).await.map(drop)
     })
     .await

@@ -71,6 +71,7 @@ async fn credentials_and_certificates_really_scrape() -> Result<()> {
             prometheus.scrapes_job(&job_of(ns.name(), monitor), 1).await?;
         }
         the_api_server_takes_a_token(ns, &prometheus).await?;
+        prometheus.server(0).check_with_promtool().await?;
 
         // Whoever shows nothing is not let in: up means that the credentials were right.
         let open = door("open", "/basic", &json!({}));

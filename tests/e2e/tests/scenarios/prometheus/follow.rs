@@ -20,6 +20,8 @@ async fn monitors_are_live_jobs_soon_and_go_when_they_go() -> Result<()> {
         }
         prometheus.settled(1).await?;
 
+        prometheus.server(0).check_with_promtool().await?;
+
         rules_come_and_go(ns, &prometheus).await?;
         a_changed_monitor_changes_its_job(ns, &prometheus).await?;
 

@@ -33,6 +33,14 @@ impl Server {
         Ok(text.context("it tells no configuration")?.to_owned())
     }
 
+    /// Fails unless Prometheus' own tool accepts the configuration in the Pod and every file that it names.
+    pub(super) async fn check_with_promtool(&self) -> Result<()> {
+        const FILE: &str = "/etc/prometheus/config_out/prometheus.env.yaml";
+        let check = ["promtool", "check", "config", FILE];
+        let prometheus = self.pod.container("prometheus");
+        prometheus.exec(&check).await.map(drop)
+    }
+
     /// The jobs of the configuration that it runs.
     pub(super) async fn jobs(&self) -> Result<BTreeSet<String>> {
         let configuration = self.configuration().await?;

@@ -6,14 +6,13 @@ use std::time::Duration;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use serde_json::json;
-use windlass_e2e::audit::Writes;
 use windlass_e2e::crds;
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 use windlass_e2e::tools::upstream_crds;
 
 use super::monitors::{group, rule, service_monitor, service_monitor_with};
-use super::subject::{Prometheus, told};
+use super::subject::{Prometheus, condition, rests, told};
 
 const FILES: [&str; 5] = [
     "monitoring.coreos.com_podmonitors.yaml",
@@ -53,9 +52,13 @@ async fn upstreams_crds_are_used_and_left_alone() -> Result<()> {
         ensure!(selection.is_null(), "status has {selection}");
         let event = told(ns, "bad", "InvalidConfiguration").await?;
         ensure!(event.contains("scrape timeout"), "the Event says {event:?}");
-        explains(ns, "bad").await?;
+        let left_out = condition(&settled, "ObjectsLeftOut").map(|found| found.2);
+        ensure!(
+            left_out.is_some_and(|why| why.contains("/bad: ") && why.contains("scrape timeout")),
+            "the condition says {left_out:?}"
+        );
 
-        Writes::begin(ns)?.none_for(Duration::from_secs(20)).await?;
+        rests(ns, Duration::from_secs(20)).await?;
         let now = generations(ns).await?;
         ensure!(
             now == before,
@@ -97,24 +100,4 @@ async fn generations(ns: &Namespace) -> Result<Vec<Option<i64>>> {
         generations.push(crd.metadata.generation);
     }
     Ok(generations)
-}
-
-/// `windlass explain` tells why a monitor is left out.
-async fn explains(ns: &Namespace, monitor: &str) -> Result<()> {
-    let acting = host::acting(ns.cluster()).await?;
-    let explain = [
-        "windlass",
-        "explain",
-        "prometheus/main",
-        "-n",
-        ns.name(),
-        "--address",
-        "127.0.0.1:8081",
-    ];
-    let said = acting.exec(&explain).await?;
-    ensure!(
-        said.contains(monitor) && said.contains("scrape timeout"),
-        "it says {said:?}"
-    );
-    Ok(())
 }
