@@ -194,6 +194,22 @@ fn a_part_of_the_spec_that_cannot_be_followed_is_refused() {
 }
 
 #[test]
+fn a_duration_that_is_none_is_refused_and_the_usual_one_holds() {
+    let spec = json!({"serviceMonitorSelector": {}, "evaluationInterval": "nonsense", "retention": "15 days"});
+    let round = round(spec, &[]);
+    let refusals = round.plan().refusals.iter();
+    let fields: Vec<&str> = refusals.map(|refusal| refusal.field.as_str()).collect();
+    assert_eq!(fields, ["spec.evaluationInterval", "spec.retention"]);
+    let written: String = round
+        .plan()
+        .children
+        .iter()
+        .map(|child| child.manifest.as_str())
+        .collect();
+    assert!(!written.contains("nonsense") && !written.contains("15 days"));
+}
+
+#[test]
 fn without_selectors_the_configuration_is_the_users() {
     let round = round(json!({}), &[]);
     let secret = round

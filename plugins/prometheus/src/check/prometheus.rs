@@ -38,6 +38,27 @@ pub fn prometheus(
         })
     };
 
+    let standard = PrometheusSpec::default();
+    for (field, own, standard) in [
+        (
+            "scrapeInterval",
+            &mut left.scrape_interval,
+            standard.scrape_interval,
+        ),
+        (
+            "evaluationInterval",
+            &mut left.evaluation_interval,
+            standard.evaluation_interval,
+        ),
+        ("retention", &mut left.retention, standard.retention),
+    ] {
+        if let Err(why) = units::duration(own)
+            && !own.is_empty()
+        {
+            *own = standard;
+            refuse(field.into(), why);
+        }
+    }
     if let Err(why) = checker.timeout() {
         left.scrape_timeout.clear();
         refuse("scrapeTimeout".into(), why);
