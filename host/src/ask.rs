@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::args::ExplainArgs;
 use crate::explain::{Explained, Round};
 use crate::start::LEASE;
+use crate::tls;
 
 /// Where a host listens for `explain`, on its own loopback.
 const PORT: u16 = 8081;
@@ -61,8 +62,7 @@ async fn from_address(address: SocketAddr, path: &str) -> anyhow::Result<String>
 /// The Lease names the acting Pod; its loopback is reached through the API server, which asks for the right to
 /// `pods/portforward`.
 async fn from_acting_pod(namespace: &str, path: &str) -> anyhow::Result<String> {
-    // Fails only when a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tls::choose_cryptography();
     let client = kube::Client::try_default()
         .await
         .context("failed to find a cluster: set KUBECONFIG")?;
@@ -141,6 +141,7 @@ fn show_round(round: &Round) {
     let planned = round.plan.clone().unwrap_or_default();
     let lines = [
         ("told", &round.told),
+        ("says", &planned.conditions),
         ("refused", &planned.refusals),
         ("action", &planned.actions),
         ("changed", &round.changed),

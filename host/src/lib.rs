@@ -37,4 +37,5 @@ pub mod status;
 pub mod stop;
 pub mod target;
 pub mod telemetry;
+pub mod tls;
 pub mod watch;

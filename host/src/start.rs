@@ -34,7 +34,7 @@ use crate::status::StatusWriter;
 use crate::stop::{self, stopped};
 use crate::target::Targets;
 use crate::watch::{Index, Watchers};
-use crate::{crds, gate, rbac};
+use crate::{crds, gate, rbac, tls};
 
 /// The Lease that all hosts of one installation share.
 pub const LEASE: &str = "windlass";
@@ -374,8 +374,7 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 async fn connect() -> anyhow::Result<Cluster> {
-    // Fails only when a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tls::choose_cryptography();
     let mut config = kube::Config::infer().await.context(
         "failed to find a cluster: set KUBECONFIG, or run in a Pod with a ServiceAccount",
     )?;

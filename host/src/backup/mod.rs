@@ -12,6 +12,7 @@ mod store;
 pub use args::{BackupArgs, BackupCommand};
 
 use crate::clock::{Clock, SystemClock};
+use crate::tls;
 use place::Place;
 
 /// `windlass backup …`.
@@ -19,8 +20,7 @@ use place::Place;
 /// # Errors
 /// In words, with the step that failed; for `store` also in the termination message.
 pub async fn run(arguments: &BackupArgs) -> anyhow::Result<()> {
-    // Fails only when a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tls::choose_cryptography();
     match &arguments.command {
         BackupCommand::Store(store) => report::told(&store.report, store::store(store).await),
         BackupCommand::Fetch(fetch) => fetch::fetch(fetch).await,

@@ -67,7 +67,7 @@ impl Report {
 pub(super) fn told(file: &Path, ended: anyhow::Result<Report>) -> anyhow::Result<()> {
     let (line, failed) = match ended {
         Ok(report) => (report.line()?, None),
-        Err(error) => (failure(&format!("{error:#}")), Some(error)),
+        Err(error) => (failure(&causes(&error)), Some(error)),
     };
     println!("{line}");
     let written = std::fs::write(file, &line);
@@ -77,6 +77,18 @@ pub(super) fn told(file: &Path, ended: anyhow::Result<Report>) -> anyhow::Result
             written.with_context(|| format!("failed to write the report to {}", file.display()))
         }
     }
+}
+
+/// Each cause once: what S3 answers stands in several of them, one inside the other.
+fn causes(error: &anyhow::Error) -> String {
+    let told = error.chain().map(ToString::to_string);
+    told.fold(String::new(), |text, cause| {
+        match (text.is_empty(), text.contains(&cause)) {
+            (true, _) => cause,
+            (false, true) => text,
+            (false, false) => format!("{text}: {cause}"),
+        }
+    })
 }
 
 fn failure(why: &str) -> String {
@@ -125,6 +137,17 @@ mod tests {
         let line = parsed(report(facts));
         assert_eq!(line["factsLeftOut"], true);
         assert_eq!(line["facts"], json!({}));
+    }
+
+    #[test]
+    fn a_cause_that_stands_in_another_is_told_once() {
+        let error = anyhow::anyhow!("no such bucket");
+        let error = error.context("PUT failed: no such bucket");
+        let error = error.context("failed to store a.sql");
+        assert_eq!(
+            causes(&error),
+            "failed to store a.sql: PUT failed: no such bucket"
+        );
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub struct Asked {
 pub struct Planned {
     /// The children that should exist.
     pub children: Vec<String>,
+    /// The conditions that its status has, as `Ready=False NotEnoughPods: 1 of 3 Pods are ready`.
+    #[serde(default)]
+    pub conditions: Vec<String>,
     /// What of the spec is not followed.
     pub refusals: Vec<String>,
     /// Actions, in order.

@@ -81,6 +81,19 @@ impl Layout {
         }
     }
 
+    /// What a registry without an API for referrers keeps under a tag (OCI distribution, "Referrers Tag Schema"), as it
+    /// is copied from there.
+    fn under_fallback_tag(&self, digest: &Digest) -> Result<Vec<OciDescriptor>, RepositoryError> {
+        let descriptor = match self.find(&format!("sha256-{}", digest.hex())) {
+            Ok(descriptor) => descriptor,
+            Err(RepositoryError::NotFound { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let bytes = self.checked(&digest_of(&descriptor)?, LARGEST_MANIFEST)?;
+        let index: Option<Index> = serde_json::from_slice(&bytes).ok();
+        Ok(index.map(|index| index.manifests).unwrap_or_default())
+    }
+
     /// The only artifact, where nobody said which.
     fn only(&self) -> Result<Digest, RepositoryError> {
         let index = self.index()?;
@@ -163,6 +176,7 @@ impl Repository for Layout {
             (manifest.subject?.digest == digest.to_string()).then_some(())
         };
         let mut manifests = self.index()?.manifests;
+        manifests.extend(self.under_fallback_tag(digest)?);
         manifests.retain(|descriptor| is_about(descriptor).is_some());
         Ok(manifests)
     }

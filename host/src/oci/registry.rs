@@ -11,19 +11,28 @@ use futures::TryStreamExt;
 use http::HeaderValue;
 use oci_client::Reference;
 use oci_client::client::{Certificate, CertificateEncoding, Client, ClientConfig, ClientProtocol};
-use oci_client::errors::{OciDistributionError, OciErrorCode};
+use oci_client::errors::{DigestError, OciDistributionError, OciErrorCode};
 use oci_client::manifest::OciDescriptor;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{RegistryOperation, manifest};
 
 use super::Digest;
 use super::repository::{Access, LARGEST_MANIFEST, Name, Repository, RepositoryError};
+use crate::tls;
 
-/// How long to wait for a connection, and for each further piece of an answer.
-const SILENCE: Duration = Duration::from_secs(10);
+/// How long a registry may take.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// For a connection, and for each further piece of an answer.
+    silence: Duration,
+    /// For one request in all.
+    deadline: Duration,
+}
 
-/// How long one request may take in all.
-const DEADLINE: Duration = Duration::from_secs(120);
+const PATIENCE: Patience = Patience {
+    silence: Duration::from_secs(10),
+    deadline: Duration::from_secs(120),
+};
 
 const AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 
@@ -38,6 +47,7 @@ pub(super) struct Registry {
     host: String,
     repository: String,
     auth: RegistryAuth,
+    patience: Patience,
 }
 
 impl Registry {
@@ -46,6 +56,16 @@ impl Registry {
         repository: &str,
         access: &Access,
     ) -> Result<Self, RepositoryError> {
+        Self::patient(host, repository, access, PATIENCE)
+    }
+
+    fn patient(
+        host: &str,
+        repository: &str,
+        access: &Access,
+        patience: Patience,
+    ) -> Result<Self, RepositoryError> {
+        tls::choose_cryptography();
         let authorities = access.authority.iter().map(|pem| Certificate {
             encoding: CertificateEncoding::Pem,
             data: pem.clone().into_bytes(),
@@ -56,8 +76,8 @@ impl Registry {
                 false => ClientProtocol::Https,
             },
             extra_root_certificates: authorities.collect(),
-            read_timeout: Some(SILENCE),
-            connect_timeout: Some(SILENCE),
+            read_timeout: Some(patience.silence),
+            connect_timeout: Some(patience.silence),
             user_agent: AGENT,
             ..ClientConfig::default()
         };
@@ -74,6 +94,7 @@ impl Registry {
             host: host.into(),
             repository: repository.into(),
             auth,
+            patience,
         })
     }
 
@@ -96,11 +117,12 @@ impl Registry {
         what: &str,
         request: impl Future<Output = Result<T, OciDistributionError>>,
     ) -> Result<T, RepositoryError> {
-        match tokio::time::timeout(DEADLINE, request).await {
+        let deadline = self.patience.deadline;
+        match tokio::time::timeout(deadline, request).await {
             Ok(answer) => answer.map_err(|error| failed(what, &error)),
             Err(_) => Err(RepositoryError::Unreachable {
                 what: what.into(),
-                why: format!("no whole answer within {} s", DEADLINE.as_secs()),
+                why: format!("no whole answer within {} s", deadline.as_secs()),
             }),
         }
     }
@@ -253,13 +275,22 @@ fn failed(what: &str, error: &OciDistributionError) -> RepositoryError {
         } => RepositoryError::Unauthorized { what, why },
         Error::ServerError { code: 404, .. } => RepositoryError::NotFound { what, why },
         Error::ServerError { code: 429, .. } => RepositoryError::Throttled { what },
-        Error::DigestError(digest) => RepositoryError::Tampered {
-            what,
-            got: digest.to_string(),
+        Error::DigestError(digest) => tampered(what, digest),
+        Error::IoError(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(digest) => tampered(what, digest),
+            None => RepositoryError::Unreachable { what, why },
         },
         Error::RequestError(_) if why.contains("certificate") => RepositoryError::Certificate(why),
         _ => RepositoryError::Unreachable { what, why },
     }
+}
+
+fn tampered(what: String, digest: &DigestError) -> RepositoryError {
+    let got = match digest {
+        DigestError::VerificationError { actual, .. } => actual.clone(),
+        other => other.to_string(),
+    };
+    RepositoryError::Tampered { what, got }
 }
 
 /// An error with its causes, in one line of bounded length: parts of it come from the registry.
@@ -285,3 +316,6 @@ fn chain(error: &OciDistributionError) -> String {
         .take(400)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

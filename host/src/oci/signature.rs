@@ -265,3 +265,6 @@ fn statement_subject(payload: &[u8]) -> Option<Digest> {
     let hex = statement["subject"][0]["digest"]["sha256"].as_str()?;
     format!("sha256:{hex}").parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

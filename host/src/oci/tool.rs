@@ -94,8 +94,6 @@ pub async fn run_pull(arguments: &PullArgs) -> anyhow::Result<()> {
 }
 
 fn opened(location: &Location, registry: &RegistryArgs) -> anyhow::Result<Box<dyn Repository>> {
-    // Fails only when a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let authority = registry.ca.as_deref().map(|path| {
         std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))
     });

@@ -85,7 +85,6 @@ pub fn check(plan: Plan, call: Call, owner: &Object, grants: &Grants) -> Result<
             .try_for_each(|key| checks.secret(&what, key))?;
     }
     checks.actions(&actions)?;
-    report::refusals(&refusals)?;
     report::events(&events, owner, grants)?;
     if finalized && call == Call::Reconcile {
         return Err(Refused::form("finalized", "only finalize may say so"));
@@ -95,7 +94,7 @@ pub fn check(plan: Plan, call: Call, owner: &Object, grants: &Grants) -> Result<
         children,
         status: report::status(status.as_deref())?,
         measurements: report::measurements(measurements)?,
-        refusals,
+        refusals: report::refusals(refusals)?,
         events,
         actions,
         requeue_after: check_requeue(requeue_after)?,

@@ -133,28 +133,23 @@ fn is_metric_name(name: &str) -> bool {
         && name.bytes().all(allowed)
 }
 
-pub(super) fn refusals(refusals: &[Refusal]) -> Result<(), Refused> {
+/// A text that is too long is cut: what it is about matters more than its end.
+pub(super) fn refusals(refusals: Vec<Refusal>) -> Result<Vec<Refusal>, Refused> {
     if refusals.len() > MOST_REFUSALS {
         return Err(Refused::form(
             "refusals",
             format!("a plan has at most {MOST_REFUSALS}"),
         ));
     }
-    match refusals
-        .iter()
-        .find(|refusal| refusal.text.len() > LONGEST_TEXT)
-    {
-        Some(Refusal { field, text }) => {
-            let why = format!(
-                "its text has {} bytes: write at most {LONGEST_TEXT}",
-                text.len()
-            );
-            Err(Refused::form(format!("the refusal of {field}"), why))
-        }
-        None => Ok(()),
-    }
+    let cut = |mut refusal: Refusal| {
+        let end = refusal.text.floor_char_boundary(LONGEST_TEXT);
+        refusal.text.truncate(end);
+        refusal
+    };
+    Ok(refusals.into_iter().map(cut).collect())
 }
 
+/// Texts that are too long are cut where they are written.
 pub(super) fn events(events: &[Event], owner: &Object, grants: &Grants) -> Result<(), Refused> {
     if events.len() > MOST_EVENTS {
         return Err(Refused::form(
@@ -172,7 +167,7 @@ fn event(event: &Event, owner: &Object, grants: &Grants) -> Result<(), Refused> 
         about,
         severity: _,
         reason,
-        text,
+        text: _,
     } = event;
     let form = |why: String| Err(Refused::form(format!("event {reason}"), why));
     if !reason.starts_with(|first: char| first.is_ascii_uppercase())
@@ -180,12 +175,6 @@ fn event(event: &Event, owner: &Object, grants: &Grants) -> Result<(), Refused> 
         || !reason.bytes().all(|byte| byte.is_ascii_alphanumeric())
     {
         return form("its reason is not one word in CamelCase of at most 128 bytes".into());
-    }
-    if text.len() > LONGEST_TEXT {
-        return form(format!(
-            "its text has {} bytes: write at most {LONGEST_TEXT}",
-            text.len()
-        ));
     }
     let kind = Kind::new(&about.api_version, &about.kind);
     if about.namespace != owner.key.namespace && !grants.allows(&Grant::Read(kind)) {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Reconciler;
 use super::deletion;
 use super::failure::Failed;
@@ -256,6 +258,18 @@ fn change(ended: &ChildEnded) -> Option<String> {
     }
 }
 
+/// What the plan's status says to people.
+fn conditions(plan: &Checked) -> Vec<String> {
+    let conditions = plan.status().and_then(|status| status.get("conditions"));
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let told = |condition: &Value| {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+        let (kind, status) = (text("type"), text("status"));
+        format!("{kind}={status} {}: {}", text("reason"), text("message"))
+    };
+    conditions.map(told).collect()
+}
+
 /// A plan in short.
 pub(super) fn planned(plan: &Checked) -> Planned {
     let refusal =
@@ -266,6 +280,7 @@ pub(super) fn planned(plan: &Checked) -> Planned {
             .iter()
             .map(|child| child.key.to_string())
             .collect(),
+        conditions: conditions(plan),
         refusals: plan.refusals().iter().map(refusal).collect(),
         actions: plan
             .actions()

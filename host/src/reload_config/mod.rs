@@ -17,11 +17,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use backon::{BackoffBuilder as _, ExponentialBuilder};
+use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::args::ReloadConfigArgs;
-use crate::stop;
-use mount::Mounts;
+use crate::{stop, tls};
+use mount::{Mounts, Seen};
 use report::Report;
 
 /// How often the folders are looked at.
@@ -44,8 +45,7 @@ pub async fn run(args: ReloadConfigArgs) -> anyhow::Result<()> {
     let Some(url) = args.reload_url.clone() else {
         bail!("--reload-url is missing; it is needed unless --once is given");
     };
-    // An error only says that a provider is set already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tls::choose_cryptography();
     let report = Arc::new(Report::default());
     let server = tokio::spawn(report::serve(args.listen, report.clone()));
     let stop = stop::signals()?;
@@ -59,20 +59,15 @@ pub async fn run(args: ReloadConfigArgs) -> anyhow::Result<()> {
 /// Brings the server to what is mounted, again and again.
 async fn follow(args: &ReloadConfigArgs, mounts: &Mounts, url: &str, report: &Report) {
     let client = client();
-    let mut done = None;
     let mut pauses = pauses();
     loop {
         let seen = mounts.look();
-        if done.as_ref() == Some(&seen) {
-            tokio::time::sleep(LOOK_EVERY).await;
-            continue;
-        }
         match bring(args, &client, url).await {
             Ok(()) => {
                 info!(revisions = ?seen.revisions, "the server runs what is mounted");
                 report.runs(&seen.revisions);
-                done = Some(seen);
                 pauses = self::pauses();
+                changed(mounts, &seen).await;
             }
             Err(error) => {
                 let pause = pauses.next().unwrap_or(Duration::from_secs(10));
@@ -80,9 +75,19 @@ async fn follow(args: &ReloadConfigArgs, mounts: &Mounts, url: &str, report: &Re
                     "failed to bring the server to what is mounted, trying again in {pause:?}: {error:#}"
                 );
                 report.failed(&format!("{error:#}"));
-                tokio::time::sleep(pause).await;
+                // What is refused is asked for again; what took its place need not wait for that.
+                if timeout(pause, changed(mounts, &seen)).await.is_ok() {
+                    pauses = self::pauses();
+                }
             }
         }
+    }
+}
+
+/// Waits until something else is mounted than what was seen.
+async fn changed(mounts: &Mounts, seen: &Seen) {
+    while mounts.look() == *seen {
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -132,11 +132,11 @@ async fn what_would_fail_in_a_host_is_found_before() {
         ("sleep", "cannot wait"),
         ("allocate", "64Mi"),
         ("askForEver", "16 times"),
-        ("askTwice", "two different questions"),
+        ("askTwice", "told already"),
         ("garbage", "JSON"),
         ("otherNamespace", "namespace"),
         ("otherKind", "own:"),
-        ("otherPort", "6380"),
+        ("otherPort", "act:redis:22"),
         ("deletePod", "act:delete:v1/Pod"),
         ("invalid", "as asked"),
     ] {

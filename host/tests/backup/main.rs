@@ -288,6 +288,9 @@ async fn a_failure_is_reported_where_a_plugin_reads_it() {
         let failed = ground.run(words).await;
         let error = format!("{:#}", failed.unwrap_err());
         assert!(error.contains(hint), "{hint}: {error}");
-        assert_eq!(ground.report(), json!({"error": error}));
+        let report = ground.report();
+        let told = report["error"].as_str().unwrap_or_default();
+        assert!(told.contains(hint), "{hint}: {report}");
+        assert_eq!(report, json!({"error": told}));
     }
 }
