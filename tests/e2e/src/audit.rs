@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use crate::namespace::Namespace;
@@ -22,6 +23,7 @@ pub struct Writes {
     source: Option<IpAddr>,
     log: PathBuf,
     begin: u64,
+    since: Timestamp,
 }
 
 impl Writes {
@@ -37,6 +39,7 @@ impl Writes {
             source: None,
             log,
             begin,
+            since: Timestamp::now(),
         })
     }
 
@@ -81,9 +84,12 @@ impl Writes {
     fn write_of_the_host(&self, line: &str) -> Option<String> {
         let event: Value = serde_json::from_str(line).ok()?;
         let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
+        // The log is written a moment after the request: what was asked before comes late.
+        let asked: Timestamp = text("/requestReceivedTimestamp")?.parse().ok()?;
         let verb = text("/verb")?;
         let is_write = !["get", "list", "watch"].contains(&verb);
-        let is_ours = text("/user/username")? == HOST
+        let is_ours = asked >= self.since
+            && text("/user/username")? == HOST
             && text("/objectRef/namespace") == Some(&self.namespace)
             && self.is_from_source(text("/sourceIPs/0"));
         let what = text("/requestURI").unwrap_or_default();

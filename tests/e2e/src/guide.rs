@@ -119,6 +119,15 @@ impl Reader {
         done.with_context(|| format!("in the block\n{}\n{}", block.text, self.last_words()))
     }
 
+    /// Ends what goes on in the background, and waits until it has ended.
+    pub async fn end_background(&mut self) {
+        for mut background in self.background.drain(..) {
+            background.terminate();
+            // One that cannot be waited for has ended before.
+            let _ = background.child.wait().await;
+        }
+    }
+
     async fn run(&mut self, text: &str) -> Result<()> {
         let place = self.home.join(".folder");
         let mut shell = self.shell(&format!("{text}pwd > '{}'\n", place.display()));
@@ -178,13 +187,17 @@ impl Reader {
     }
 }
 
+impl Background {
+    fn terminate(&self) {
+        let group = self.child.id().and_then(|id| i32::try_from(id).ok());
+        // One that has ended by itself is gone, which is as well.
+        let _ = group.map(|id| killpg(Pid::from_raw(id), Signal::SIGTERM));
+    }
+}
+
 impl Drop for Reader {
     fn drop(&mut self) {
-        for Background { child, .. } in &self.background {
-            let group = child.id().and_then(|id| i32::try_from(id).ok());
-            // One that has ended by itself is gone, which is as well.
-            let _ = group.map(|id| killpg(Pid::from_raw(id), Signal::SIGTERM));
-        }
+        self.background.iter().for_each(Background::terminate);
     }
 }
 

@@ -54,6 +54,15 @@ impl<'a> PodRegistry<'a> {
         Ok(Self { ns })
     }
 
+    /// HOST:PORT, for this machine and for Pods.
+    ///
+    /// # Errors
+    /// When its Service has gone.
+    pub async fn address(&self) -> Result<String> {
+        let address = self.ns.service_address(SERVICE).await?;
+        Ok(format!("{address}:{PORT}"))
+    }
+
     /// Where a Plugin finds what was pushed as `name`, such as `redis:2`.
     #[must_use]
     pub fn source(&self, name: &str) -> String {
@@ -67,12 +76,12 @@ impl<'a> PodRegistry<'a> {
     /// # Errors
     /// When it is not taken.
     pub async fn push(&self, plugin: &str, name: &str, edition: &str) -> Result<String> {
-        let address = self.ns.service_address(SERVICE).await?;
+        let address = self.address().await?;
         let mut push = Command::new(built("windlass")?);
         push.args(["plugin", "push", "--insecure", "--annotation"]);
         push.arg(format!("org.opencontainers.image.description={edition}"));
         push.arg(component(plugin)?);
-        push.arg(format!("oci://{address}:{PORT}/plugins/{name}"));
+        push.arg(format!("oci://{address}/plugins/{name}"));
         let printed = run(push).await?;
         let digest = printed
             .trim()

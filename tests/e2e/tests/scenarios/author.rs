@@ -5,26 +5,28 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use tokio::sync::Mutex;
 use windlass_e2e::binaries;
-use windlass_e2e::guide::{Ask, Reader, blocks};
+use windlass_e2e::guide::{Ask, Block, Reader, blocks};
+use windlass_e2e::host;
+use windlass_e2e::plugins::PodRegistry;
 use windlass_e2e::prelude::*;
 
 const GUIDE: &str = include_str!("../../../../plugins/first-operator.md");
 
-/// All variants use the same names on the cluster.
-static ALONE: Mutex<()> = Mutex::const_new(());
-
 #[tokio::test]
 async fn the_guide_leads_to_an_operator_in_rust() -> Result<()> {
-    follow("rust").await
+    scenario(async |ns| {
+        let registry = PodRegistry::start(ns).await?;
+        follow("rust", Some(&registry)).await
+    })
+    .await
 }
 
 #[tokio::test]
 async fn the_guide_leads_to_an_operator_in_python() -> Result<()> {
     match lacks("python3", &["-c", "import venv, ensurepip"]) {
         Some(reason) => skip(&reason),
-        None => follow("python").await,
+        None => follow("python", None).await,
     }
 }
 
@@ -32,15 +34,21 @@ async fn the_guide_leads_to_an_operator_in_python() -> Result<()> {
 async fn the_guide_leads_to_an_operator_in_javascript() -> Result<()> {
     match lacks("npm", &["--version"]) {
         Some(reason) => skip(&reason),
-        None => follow("javascript").await,
+        None => follow("javascript", None).await,
     }
 }
 
-async fn follow(language: &str) -> Result<()> {
-    let _alone = ALONE.lock().await;
+/// Does what the guide says; installs the plugin in the cluster where there is a registry.
+async fn follow(language: &str, registry: Option<&PodRegistry<'_>>) -> Result<()> {
+    // All variants use the same names on the cluster, and their builds would keep others from healing in time.
+    let _alone = host::alone().await;
     let cluster = Cluster::from_environment().await?;
     let home = TempDir::new()?;
-    let mut reader = Reader::new(home.path(), environment(&cluster, home.path())?);
+    let mut environment = environment(&cluster, home.path())?;
+    if let Some(registry) = registry {
+        environment.push(("REGISTRY".to_owned(), registry.address().await?));
+    }
+    let mut reader = Reader::new(home.path(), environment);
     let blocks = blocks(GUIDE, language);
     ensure!(
         blocks.len() > 10,
@@ -50,14 +58,17 @@ async fn follow(language: &str) -> Result<()> {
     let (end, work): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.ask == Ask::End);
     let mut done = Ok(());
     for block in &work {
-        if block.ask == Ask::Install {
-            println!(
-                "left out, as no registry is in reach of the cluster:\n{}",
-                block.text
-            );
-            continue;
-        }
-        done = reader.follow(block).await;
+        done = match (&block.ask, registry) {
+            (Ask::Install, None) => {
+                println!("left out, as it is the same in Rust:\n{}", block.text);
+                continue;
+            }
+            (Ask::Install, Some(_)) => {
+                reader.end_background().await;
+                reader.follow(&without_tls(block)).await
+            }
+            _ => reader.follow(block).await,
+        };
         if done.is_err() {
             break;
         }
@@ -68,6 +79,19 @@ async fn follow(language: &str) -> Result<()> {
         done = done.and(ended);
     }
     done
+}
+
+/// The block for a registry without TLS, as the guide says below it.
+fn without_tls(block: &Block) -> Block {
+    let insecure = r"sed -i 's|^spec:|&\n  registry: {insecure: true}|' plugin.yaml";
+    let text = block
+        .text
+        .replace("plugin push", "plugin push --insecure")
+        .replace("windlass rbac", &format!("{insecure}\nwindlass rbac"));
+    Block {
+        text,
+        ..block.clone()
+    }
 }
 
 /// What the reader of the guide has: `windlass` and `kubectl` on the PATH, and a kubeconfig.

@@ -57,6 +57,7 @@ async fn upstreams_crds_are_used_and_left_alone() -> Result<()> {
             left_out.is_some_and(|why| why.contains("/bad: ") && why.contains("scrape timeout")),
             "the condition says {left_out:?}"
         );
+        explains(ns, "bad").await?;
 
         rests(ns, Duration::from_secs(20)).await?;
         let now = generations(ns).await?;
@@ -100,4 +101,24 @@ async fn generations(ns: &Namespace) -> Result<Vec<Option<i64>>> {
         generations.push(crd.metadata.generation);
     }
     Ok(generations)
+}
+
+/// `windlass explain` tells why a monitor is left out.
+async fn explains(ns: &Namespace, monitor: &str) -> Result<()> {
+    let acting = host::acting(ns.cluster()).await?;
+    let explain = [
+        "windlass",
+        "explain",
+        "prometheus/main",
+        "-n",
+        ns.name(),
+        "--address",
+        "127.0.0.1:8081",
+    ];
+    let said = acting.exec(&explain).await?;
+    ensure!(
+        said.contains(monitor) && said.contains("scrape timeout"),
+        "it says {said:?}"
+    );
+    Ok(())
 }
