@@ -38,27 +38,7 @@ pub fn prometheus(
         })
     };
 
-    let standard = PrometheusSpec::default();
-    for (field, own, standard) in [
-        (
-            "scrapeInterval",
-            &mut left.scrape_interval,
-            standard.scrape_interval,
-        ),
-        (
-            "evaluationInterval",
-            &mut left.evaluation_interval,
-            standard.evaluation_interval,
-        ),
-        ("retention", &mut left.retention, standard.retention),
-    ] {
-        if let Err(why) = units::duration(own)
-            && !own.is_empty()
-        {
-            *own = standard;
-            refuse(field.into(), why);
-        }
-    }
+    standard_durations(&mut left, &mut refuse);
     if let Err(why) = checker.timeout() {
         left.scrape_timeout.clear();
         refuse("scrapeTimeout".into(), why);
@@ -126,6 +106,31 @@ pub fn prometheus(
         }
     }
     (left, refused)
+}
+
+/// What is no duration has the value that holds where nothing is written.
+fn standard_durations(left: &mut PrometheusSpec, refuse: &mut impl FnMut(String, String)) {
+    let standard = PrometheusSpec::default();
+    for (field, own, standard) in [
+        (
+            "scrapeInterval",
+            &mut left.scrape_interval,
+            standard.scrape_interval,
+        ),
+        (
+            "evaluationInterval",
+            &mut left.evaluation_interval,
+            standard.evaluation_interval,
+        ),
+        ("retention", &mut left.retention, standard.retention),
+    ] {
+        if let Err(why) = units::duration(own)
+            && !own.is_empty()
+        {
+            *own = standard;
+            refuse(field.into(), why);
+        }
+    }
 }
 
 /// The items of a list that are in order; the others are refused, each by its index.
