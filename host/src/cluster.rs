@@ -62,6 +62,24 @@ impl ClusterError {
         self.code() == Some(409)
     }
 
+    /// The same with its texts passed through `mask`: an answer may quote what was sent.
+    #[must_use]
+    pub fn masked(self, mask: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::NotServed(kind) => Self::NotServed(kind),
+            Self::Refused { what, mut source } => {
+                source.message = mask(&source.message);
+                // The causes, which quote as well; the message holds them in words.
+                source.details = None;
+                Self::Refused { what, source }
+            }
+            Self::Unreachable { what, why } => Self::Unreachable {
+                what,
+                why: mask(&why),
+            },
+        }
+    }
+
     /// True for an answer that says the object is not acceptable as it is.
     pub fn is_invalid(&self) -> bool {
         self.code() == Some(422)

@@ -80,6 +80,9 @@ struct Version {
     values: BTreeMap<String, SecretValue>,
 }
 
+/// What stands where a secret value stood.
+pub const MASK: &str = "[masked]";
+
 /// What to blot out of texts from one namespace.
 #[derive(Default)]
 struct Masks {
@@ -199,7 +202,7 @@ impl Secrets {
             // Without a finder nothing can be shown to be free of secrets.
             return "[masked: too many secret values]".to_owned();
         };
-        let masked = finder.replace_all(text, &vec!["[masked]"; masks.values.len()]);
+        let masked = finder.replace_all(text, &vec![MASK; masks.values.len()]);
         masks.finder = Some(finder);
         masked
     }

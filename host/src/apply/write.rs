@@ -8,6 +8,7 @@ use crate::apply::trouble::ChildTrouble;
 use crate::cache::is_secret;
 use crate::cluster::{Cluster, ClusterError, asked};
 use crate::object::{Kind, Object};
+use crate::secrets::MASK;
 
 /// Whether fields that others own are taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +46,27 @@ pub(super) async fn write(
     .await
     {
         Ok(live) => Ok(kept(&key.kind, live)?),
-        Err(error) if is_immutable(&error) => Err(ChildTrouble::Immutable(error)),
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            let error = error.masked(|text| without(values, &document, text));
+            Err(match is_immutable(&error) {
+                true => ChildTrouble::Immutable(error),
+                false => error.into(),
+            })
+        }
     }
+}
+
+/// `text` without what slots became: an admission webhook may quote what it refuses, values in base64 among it.
+fn without(values: &SlotValues, document: &Value, text: &str) -> String {
+    let written = values.keys().filter_map(|key| {
+        let at = |field: &str| document[field][key].as_str();
+        at("data").or_else(|| at("binaryData")).map(str::to_owned)
+    });
+    let plain = values
+        .values()
+        .map(|value| String::from_utf8_lossy(value.expose()).into_owned());
+    let secret = written.chain(plain).filter(|value| !value.is_empty());
+    secret.fold(text.to_owned(), |text, value| text.replace(&value, MASK))
 }
 
 /// What the host keeps of the answer: never a secret value.

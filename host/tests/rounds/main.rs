@@ -11,11 +11,14 @@
 
 #[path = "../api_server/mod.rs"]
 mod api_server;
+mod crash;
 mod deletion;
 mod facts;
 mod faults;
 mod lease;
 mod long;
 mod operator;
+mod outage;
 mod steady;
+mod wire;
 mod world;

@@ -23,6 +23,7 @@ use windlass::start::{Outside, assemble};
 
 use crate::api_server::{CRD, PATIENCE, api, client, install, make_namespace, parsed};
 use crate::operator::{GRANTS, Scripted, crds};
+use crate::wire::Wire;
 
 /// How long nothing may happen for silence to be believed.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -33,6 +34,8 @@ pub(crate) struct World {
     pub(crate) namespace: String,
     /// What its hosts ask and drive.
     databases: Arc<dyn Databases>,
+    /// How they reach the API server.
+    wire: Wire,
 }
 
 /// A host that runs beside the test.
@@ -53,7 +56,13 @@ impl World {
             namespace: make_namespace(&client, test).await,
             client,
             databases: Arc::new(Network::default()),
+            wire: Wire::whole(),
         }
+    }
+
+    /// Hosts started from now on reach the API server over this wire.
+    pub(crate) fn reach_over(&mut self, wire: &Wire) {
+        self.wire = wire.clone();
     }
 
     /// The same with made-up databases.
@@ -103,7 +112,7 @@ impl World {
             json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace]});
         let spec: PluginSpec = serde_json::from_value(spec).unwrap();
         let outside = Outside {
-            cluster: Cluster::new(client),
+            cluster: Cluster::new(self.wire.client(client)),
             databases: self.databases.clone(),
             lease,
             clock: Arc::new(SystemClock),
@@ -289,6 +298,12 @@ impl RunningHost {
             "no round of {kind} {name} was as wanted: {:#?}",
             self.rounds(kind, name)
         );
+    }
+
+    /// Ends it where it stands.
+    pub(crate) async fn crash(self) {
+        self.running.abort();
+        let _ = self.running.await;
     }
 
     pub(crate) async fn stop(mut self) {

@@ -28,8 +28,8 @@ pub fn serve(
 ) {
     decision.state = State::Healthy;
     announce(view, primary, decision);
+    take_back(view, primary, decision);
     decision.record.missed_since = None;
-    decision.record.lost = None;
     strays::shut(view, primary, decision);
     repair::repair(wish, view, primary, server, decision);
     voters::keep(wish, view, primary, server, decision);
@@ -43,6 +43,19 @@ pub fn serve(
     }
 }
 
+/// It was taken for lost, which was told, and is well without anybody having taken its place.
+fn take_back(view: &View, primary: &Primary, decision: &mut Decision) {
+    if let Some(lost) = decision.record.lost.take() {
+        let text = format!(
+            "{} takes writes again{}, still in epoch {}; it was taken for lost: {lost}",
+            primary.pod,
+            after(view),
+            view.record.epoch
+        );
+        decision.note("PrimaryBack", text);
+    }
+}
+
 /// It was seen taking writes for the first time in this epoch.
 fn announce(view: &View, primary: &Primary, decision: &mut Decision) {
     if primary.writable_since.is_some() {
@@ -51,16 +64,18 @@ fn announce(view: &View, primary: &Primary, decision: &mut Decision) {
     if let Some(recorded) = &mut decision.record.primary {
         recorded.writable_since = Some(view.now);
     }
-    let epoch = view.record.epoch;
-    let paused = view
-        .record
-        .missed_since
-        .map(|since| view.now.saturating_sub(since));
-    let after = paused.map_or(String::new(), |paused| {
-        format!(" after {}.{} s without", paused / 1000, paused % 1000 / 100)
-    });
-    let text = format!("{} takes writes{after}, in epoch {epoch}", primary.pod);
+    let (pod, epoch) = (&primary.pod, view.record.epoch);
+    let text = format!("{pod} takes writes{}, in epoch {epoch}", after(view));
     decision.note("PrimaryReady", text);
+}
+
+/// How long no primary was seen taking writes, where there was such a time.
+fn after(view: &View) -> String {
+    let missed = view.record.missed_since;
+    let paused = missed.map(|since| view.now.saturating_sub(since));
+    paused.map_or(String::new(), |paused| {
+        format!(" after {}.{} s without", paused / 1000, paused % 1000 / 100)
+    })
 }
 
 /// Whether a replica follows the primary and has nearly everything.
@@ -142,6 +157,18 @@ mod tests {
             (vec![], vec![], None)
         );
         assert_eq!(decision.record, Scene::healthy().view.record);
+    }
+
+    #[test]
+    fn a_primary_that_was_taken_for_lost_and_answers_again_is_told() {
+        let mut scene = Scene::healthy();
+        scene.view.record.lost = Some("it did not answer for 6 s".into());
+        scene.view.record.missed_since = Some(scene.view.now - 6_500);
+        let decision = scene.decide();
+        assert_eq!(decision.reasons(), ["PrimaryBack"]);
+        let text = &decision.notes[0].text;
+        assert!(text.contains("again after 6.5 s without"), "{text}");
+        assert_eq!(decision.record.lost, None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use anyhow::{Result, ensure};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
+use crate::host::{self, Alone};
 use crate::namespace::Namespace;
 use crate::pod::Pod;
 use crate::wait::throughout;
@@ -20,6 +21,8 @@ const HOST: &str = "system:serviceaccount:windlass-system:windlass";
 /// What the host writes into a namespace from a moment on.
 pub struct Writes {
     namespace: String,
+    /// Also what it writes for itself, but for its Lease.
+    its_own: bool,
     source: Option<IpAddr>,
     log: PathBuf,
     begin: u64,
@@ -36,6 +39,7 @@ impl Writes {
         let begin = std::fs::metadata(&log)?.len();
         Ok(Self {
             namespace: ns.name().to_owned(),
+            its_own: false,
             source: None,
             log,
             begin,
@@ -50,6 +54,16 @@ impl Writes {
     pub async fn from(self, pod: &Pod) -> Result<Self> {
         let source = Some(pod.ip().await?);
         Ok(Self { source, ..self })
+    }
+
+    /// Also what it writes for itself: into its own namespace, but for the Lease, and to what is in none. Only a
+    /// scenario that has the host for itself knows whose doing that is.
+    #[must_use]
+    pub fn of_its_own_too(self, _alone: &Alone) -> Self {
+        Self {
+            its_own: true,
+            ..self
+        }
     }
 
     /// Watches for a while.
@@ -90,10 +104,20 @@ impl Writes {
         let is_write = !["get", "list", "watch"].contains(&verb);
         let is_ours = asked >= self.since
             && text("/user/username")? == HOST
-            && text("/objectRef/namespace") == Some(&self.namespace)
+            && self.is_watched(text("/objectRef/namespace"), text("/objectRef/resource"))
             && self.is_from_source(text("/sourceIPs/0"));
         let what = text("/requestURI").unwrap_or_default();
         (is_write && is_ours).then(|| format!("{verb} {what}"))
+    }
+
+    fn is_watched(&self, namespace: Option<&str>, resource: Option<&str>) -> bool {
+        match namespace {
+            Some(namespace) if namespace == self.namespace => true,
+            Some(namespace) => {
+                self.its_own && namespace == host::NAMESPACE && resource != Some("leases")
+            }
+            None => self.its_own,
+        }
     }
 
     fn is_from_source(&self, address: Option<&str>) -> bool {

@@ -19,7 +19,8 @@ use crate::namespace::Namespace;
 use crate::pod::Pod;
 use crate::wait::eventually;
 
-const NAMESPACE: &str = "windlass-system";
+/// Where it lives.
+pub(crate) const NAMESPACE: &str = "windlass-system";
 const DEPLOYMENT: &str = "windlass";
 
 /// A host that starts compiles its plugins first, beside another that does the same.

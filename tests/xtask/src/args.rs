@@ -26,8 +26,14 @@ pub(crate) enum Verb {
     Kubectl(KubectlOptions),
     /// Run every test layer and count.
     Test(TestOptions),
-    /// Run the benchmarks.
-    Bench,
+    /// Measure what the host costs.
+    Bench(BenchOptions),
+    /// Build the plugins that ship with the host, and print their digests.
+    Plugins,
+    /// Build the plugins in two places from nothing, and see that they are the same.
+    Reproduce,
+    /// Break each law of the host in a copy, and see that its test turns red.
+    Mutations,
     /// Check formatting, lints, dependencies, generated files and layout.
     Tidy(TidyOptions),
     /// Write the host's roles anew from what the plugins are granted.
@@ -98,6 +104,39 @@ pub(crate) struct TestOptions {
     /// Repeat so many times, and stop at the first failure.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) times: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchOptions {
+    /// What to measure: all where nothing is named.
+    #[arg(value_enum)]
+    only: Vec<Measure>,
+    /// How many objects `crowd` makes.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) objects: u32,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Measure {
+    /// A round that changes nothing, through the component and natively.
+    Round,
+    /// The memory of a host that has nothing to do.
+    Idle,
+    /// A host that starts among many objects: takes a quarter of an hour to make ten thousand.
+    Crowd,
+    /// One more ServiceMonitor among many, beside prometheus-operator.
+    Prometheus,
+}
+
+impl BenchOptions {
+    /// What was asked for.
+    pub(crate) fn measures(&self) -> &[Measure] {
+        match self.only.is_empty() {
+            true => Measure::value_variants(),
+            false => &self.only,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

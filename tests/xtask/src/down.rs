@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::args::DownOptions;
+use crate::bench::BENCH_CONTROL_PLANE;
 use crate::cluster::{self, Local};
 use crate::stage::{self, Progress, Stage};
 use crate::workplace::Workplace;
@@ -17,14 +18,16 @@ pub(crate) const TEST_CLUSTER: &str = "test";
 pub(crate) const TEST_CONTROL_PLANE: &str = "test-plane";
 
 /// What is made again when it is needed. `target` is cargo's and `go-build` Go's to empty.
-const CACHES: [&str; 7] = [
+const CACHES: [&str; 9] = [
     "bin",
     "compiled",
     "containerd",
     "containers",
     "images",
     "logs",
+    "mutations",
     "plugins",
+    "reproduce",
 ];
 
 /// Takes down the named cluster and what a broken test run left; empties the caches when asked.
@@ -33,10 +36,9 @@ pub(crate) fn run(workplace: &Workplace, options: &DownOptions) -> Result<()> {
     let mut clusters = cluster::candidates(workplace, &options.cluster_name.name);
     clusters.extend(cluster::candidates(workplace, TEST_CLUSTER));
     if Local::is_built(workplace) {
-        clusters.push(Box::new(Local::control_plane(
-            workplace,
-            TEST_CONTROL_PLANE,
-        )));
+        for plane in [TEST_CONTROL_PLANE, BENCH_CONTROL_PLANE] {
+            clusters.push(Box::new(Local::control_plane(workplace, plane)));
+        }
     }
     if clusters.is_empty() {
         println!("there is no cluster to take down");

@@ -8,7 +8,9 @@ mod down;
 mod duration;
 mod install;
 mod kubeconfig;
+mod mutations;
 mod prepare;
+mod reproduce;
 mod stage;
 mod test;
 mod tidy;
@@ -44,7 +46,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         Verb::Kubeconfig(options) => kubeconfig::run(&workplace, options),
         Verb::Kubectl(options) => kubeconfig::kubectl(&workplace, options),
         Verb::Test(options) => test::run(&workplace, options),
-        Verb::Bench => bench::run(),
+        Verb::Bench(options) => bench::run(&workplace, options),
+        Verb::Plugins => install::run_plugins(&workplace),
+        Verb::Reproduce => reproduce::run(&workplace),
+        Verb::Mutations => mutations::run(&workplace),
         Verb::Tidy(options) => tidy::run(&workplace, options),
         Verb::Roles => install::run_roles(&workplace),
     }

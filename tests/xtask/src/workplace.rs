@@ -3,8 +3,11 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
+
+use crate::command;
 
 /// The checkout that is worked on and the cache that outlives it.
 #[derive(Debug)]
@@ -55,6 +58,26 @@ impl Workplace {
         self.cache.join("bin").join(name)
     }
 
+    /// Copies what Git knows of the checkout, and what it would add, to this folder.
+    ///
+    /// A file that is there already and does not differ stays as old as it is, so that nothing is built anew for it.
+    pub(crate) fn copy_checkout(&self, to: &Path) -> Result<()> {
+        let mut list = Command::new("git");
+        list.current_dir(&self.checkout).args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]);
+        for file in command::capture(&mut list)?.lines() {
+            let from = self.checkout.join(file);
+            if from.is_file() {
+                put(&to.join(file), &fs::read(&from)?)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where the stages of `verb` leave their logs, emptied for a new run.
     pub(crate) fn fresh_logs(&self, verb: &str) -> Result<PathBuf> {
         let logs = self.cache.join("logs").join(verb);
@@ -65,6 +88,17 @@ impl Workplace {
         fs::create_dir_all(&logs).with_context(|| format!("failed to make {}", logs.display()))?;
         Ok(logs)
     }
+}
+
+/// Writes a file where it differs.
+pub(crate) fn put(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let folder = path.parent().context("a file lies in a folder")?;
+    let failure = || format!("failed to write {}", path.display());
+    fs::create_dir_all(folder).with_context(failure)?;
+    fs::write(path, content).with_context(failure)
 }
 
 fn cache_root() -> Result<PathBuf> {

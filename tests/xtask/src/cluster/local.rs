@@ -29,11 +29,14 @@ enum Extent {
 
 /// What `status --output json` prints, as far as it is used here.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Status {
     healthy: bool,
     #[serde(default)]
     problem: String,
     kubeconfig: PathBuf,
+    #[serde(default)]
+    audit_log: PathBuf,
 }
 
 impl Local {
@@ -55,6 +58,14 @@ impl Local {
             name: name.to_owned(),
             extent,
         }
+    }
+
+    /// Where its API server notes who asked for what.
+    pub(crate) fn audit_log(&self) -> Result<PathBuf> {
+        let output = command::output(self.command_on_it("status").args(["--output", "json"]))?;
+        let status: Status = serde_json::from_slice(&output.stdout)
+            .context("failed to read what its status says")?;
+        Ok(status.audit_log)
     }
 
     /// Whether the program that steers such clusters is there.

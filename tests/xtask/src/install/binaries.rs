@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
 
 use crate::command;
-use crate::stage::Log;
+use crate::prepare;
+use crate::stage::{self, Log, Progress};
 use crate::workplace::Workplace;
 
 /// A plugin that ships with the host: one for each configuration in `deploy/plugins`.
-pub(super) struct Plugin {
+pub(crate) struct Plugin {
     /// As its configuration's file is called.
-    name: String,
+    pub(crate) name: String,
     /// What cargo made of it.
-    pub(super) component: PathBuf,
+    pub(crate) component: PathBuf,
     /// The configuration that an installation has.
     configuration: PathBuf,
 }
@@ -47,7 +49,7 @@ impl Plugin {
 }
 
 /// All plugins that ship with the host, by name.
-pub(super) fn shipped(workplace: &Workplace) -> Result<Vec<Plugin>> {
+pub(crate) fn shipped(workplace: &Workplace) -> Result<Vec<Plugin>> {
     let folder = workplace.checkout().join("deploy/plugins");
     let failure = || format!("failed to read {}", folder.display());
     let mut files = Vec::new();
@@ -73,13 +75,33 @@ pub(super) fn build_host(workplace: &Workplace, log: &Log) -> Result<()> {
     log.run(cargo.args(["--release", "--workspace", "--bins"]))
 }
 
-pub(super) fn build_plugins(workplace: &Workplace, log: &Log) -> Result<()> {
+/// Builds the components. Where the checkout and cargo's home lie does not show in them, so that whoever builds the same
+/// sources gets the same digests.
+pub(crate) fn build_plugins(workplace: &Workplace, log: &Log) -> Result<()> {
     let mut cargo = cargo_build(workplace);
     cargo.args(["--profile", "guest", "--target", "wasm32-wasip2", "--lib"]);
+    let places = [
+        (cargo_home()?, "/cargo"),
+        (workplace.checkout().to_owned(), "/windlass"),
+    ];
+    let remapped =
+        places.map(|(place, name)| format!("--remap-path-prefix={}={name}", place.display()));
+    // With a target named, this is for components alone.
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", remapped.join("\x1f"));
     for plugin in shipped(workplace)? {
         cargo.args(["--package", &plugin.package()]);
     }
     log.run(&mut cargo)
+}
+
+/// Where cargo keeps the sources of dependencies.
+fn cargo_home() -> Result<PathBuf> {
+    match std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()) {
+        Some(home) => Ok(home.into()),
+        None => Ok(std::env::home_dir()
+            .context("failed to find cargo's home: neither CARGO_HOME nor HOME is set")?
+            .join(".cargo")),
+    }
 }
 
 fn cargo_build(workplace: &Workplace) -> Command {
@@ -88,13 +110,27 @@ fn cargo_build(workplace: &Workplace) -> Command {
     cargo
 }
 
-pub(super) fn host_binary(workplace: &Workplace) -> PathBuf {
+/// `cargo xtask plugins`: builds the components and prints their digests.
+pub(crate) fn run_plugins(workplace: &Workplace) -> Result<()> {
+    let stages = vec![prepare::wasm_target(), super::plugins(workplace)];
+    let logs = workplace.fresh_logs("plugins")?;
+    stage::require_all(&stage::run(stages, &logs, &Progress::detect())?)?;
+    for plugin in shipped(workplace)? {
+        let path = &plugin.component;
+        let bytes = fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+        let digest = hex::encode(Sha256::digest(bytes));
+        println!("sha256:{digest}  {}", plugin.name);
+    }
+    Ok(())
+}
+
+pub(crate) fn host_binary(workplace: &Workplace) -> PathBuf {
     workplace.target().join("release/windlass")
 }
 
 /// A folder with the configuration that an installation has, for a host that runs beside the
 /// cluster and finds the components where cargo puts them.
-pub(super) fn outside_configuration(workplace: &Workplace) -> Result<PathBuf> {
+pub(crate) fn outside_configuration(workplace: &Workplace) -> Result<PathBuf> {
     let folder = workplace.cache().join("plugins");
     fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
     for plugin in shipped(workplace)? {

@@ -1,10 +1,11 @@
 //! The Go programs: the cluster's one binary and the tools beside it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
+use crate::command;
 use crate::stage::Log;
 use crate::workplace::Workplace;
 
@@ -58,6 +59,30 @@ pub(super) fn build_oracle(workplace: &Workplace, log: &Log) -> Result<()> {
         .arg(workplace.program("windlass-oracle"))
         .arg(".");
     log.run(&mut build)
+}
+
+/// prometheus-operator's program in the cache.
+pub(crate) const UPSTREAM_PROGRAM: &str = "prometheus-operator";
+const UPSTREAM: &str = "github.com/prometheus-operator/prometheus-operator";
+
+/// Builds prometheus-operator into the cache, of the version that the oracle is pinned to.
+pub(super) fn build_upstream(workplace: &Workplace, log: &Log) -> Result<()> {
+    let mut build = build_in(&workplace.checkout().join("tests/oracle"));
+    build
+        .args(["-ldflags", "-s -w", "-o"])
+        .arg(workplace.program(UPSTREAM_PROGRAM))
+        .arg(format!("{UPSTREAM}/cmd/operator"));
+    log.run(&mut build)
+}
+
+/// The folder with prometheus-operator's CRDs, of the same version.
+pub(crate) fn upstream_crds(workplace: &Workplace) -> Result<PathBuf> {
+    let mut list = Command::new("go");
+    build_environment(&mut list)
+        .current_dir(workplace.checkout().join("tests/oracle"))
+        .args(["list", "-m", "-f", "{{.Dir}}", UPSTREAM]);
+    let module = command::capture(&mut list)?;
+    Ok(PathBuf::from(module.trim()).join("example/prometheus-operator-crd"))
 }
 
 /// Builds the tools with these import paths into the cache, under their own names.

@@ -8,7 +8,7 @@ mod rust_target;
 
 pub(crate) use debian::is_debian;
 pub(crate) use disk::require_room;
-pub(crate) use go::build_environment;
+pub(crate) use go::{UPSTREAM_PROGRAM, build_environment, upstream_crds};
 
 use crate::stage::Stage;
 use crate::workplace::Workplace;
@@ -20,6 +20,7 @@ pub(crate) const IMAGE_MAKER: &str = "image maker";
 pub(crate) const IMAGES: &str = "application image";
 pub(crate) const ORACLE: &str = "oracle";
 pub(crate) const TOOLS: &str = "test tools";
+pub(crate) const UPSTREAM: &str = "prometheus-operator";
 pub(crate) const WASM_TARGET: &str = "wasm target";
 
 /// What a cluster of processes on this machine needs before it can start.
@@ -55,6 +56,11 @@ pub(crate) fn cluster_binary(workplace: &Workplace) -> Stage<'_> {
 /// The program that the configuration of Prometheus is compared with.
 pub(crate) fn oracle(workplace: &Workplace) -> Stage<'_> {
     Stage::new(ORACLE, |log| go::build_oracle(workplace, log)).advice(go::ADVICE)
+}
+
+/// The operator that this host's Prometheus plugin is measured beside.
+pub(crate) fn upstream(workplace: &Workplace) -> Stage<'_> {
+    Stage::new(UPSTREAM, |log| go::build_upstream(workplace, log)).advice(go::ADVICE)
 }
 
 /// The programs that only tests use: a registry, an S3 server, Helm.

@@ -33,7 +33,7 @@ const ON_A_CONTROL_PLANE: (&str, [&str; 3]) =
 
 /// One program full of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TestBinary {
+pub(crate) struct TestBinary {
     program: PathBuf,
     folder: PathBuf,
     pub(super) ground: Ground,
@@ -78,7 +78,8 @@ struct Profile {
     test: bool,
 }
 
-fn test_binaries(messages: &str) -> Result<Vec<TestBinary>> {
+/// The test programs in what cargo says it built.
+pub(crate) fn test_binaries(messages: &str) -> Result<Vec<TestBinary>> {
     let lines = messages
         .lines()
         .filter(|line| line.contains(r#""reason":"compiler-artifact""#));
@@ -132,7 +133,7 @@ impl TestBinary {
     }
 
     /// Runs its tests with these arguments and counts them.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         arguments: &[&str],
         environment: &[(&str, &Path)],
@@ -143,6 +144,11 @@ impl TestBinary {
         let output = log.capture(&mut command)?;
         log.note(&output.text)?;
         Ok(Tally::from_rust(&output.text).or_failed(output.succeeded))
+    }
+
+    /// Whether it holds tests of the package in this folder.
+    pub(crate) fn is_of(&self, package: &Path) -> bool {
+        self.folder == package
     }
 
     fn command(&self) -> Command {

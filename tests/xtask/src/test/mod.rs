@@ -15,9 +15,10 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use binaries::TestBinary;
+pub(crate) use binaries::{TestBinary, test_binaries};
 use layers::Layers;
 use plan::{Layer, Plan};
+pub(crate) use tally::Tally;
 
 use crate::args::TestOptions;
 use crate::duration::Took;

@@ -6,6 +6,7 @@ use windlass_e2e::audit::Writes;
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
+use super::monitor::Monitor;
 use super::subject::Redis;
 use super::writer::Writer;
 
@@ -52,18 +53,6 @@ async fn a_redis_deleted_while_no_host_ran_goes_when_one_returns() -> Result<()>
 }
 
 #[tokio::test]
-async fn a_host_that_starts_again_writes_nothing() -> Result<()> {
-    scenario(async |ns| {
-        drop(Redis::running(ns).await?);
-        let absence = host::end(ns.cluster()).await?;
-        let writes = Writes::begin(ns)?;
-        absence.end().await?;
-        writes.none_for(Duration::from_secs(20)).await
-    })
-    .await
-}
-
-#[tokio::test]
 async fn a_host_that_was_frozen_for_longer_than_its_lease_does_nothing_when_it_thaws() -> Result<()>
 {
     scenario(async |ns| {
@@ -86,9 +75,15 @@ async fn a_host_that_was_frozen_for_longer_than_its_lease_does_nothing_when_it_t
             .await?;
         writer.writes().await?;
 
+        let address = acting.ip().await?;
+        let monitor = Monitor::of(&redis).await?;
         let writes = Writes::begin(ns)?.from(&acting).await?;
         frozen.thaw();
         writes.none_for(Duration::from_secs(20)).await?;
+        let said = monitor.from(address);
+        ensure!(said.is_empty(), "it talked to Redis: {said:?}");
+        let other = monitor.from(host::acting(ns.cluster()).await?.ip().await?);
+        ensure!(!other.is_empty(), "MONITOR does not show the acting host");
         redis.settled("be whole again", 3).await?;
         drop(alone);
         writer

@@ -5,6 +5,7 @@ mod drift;
 mod failover;
 mod input;
 mod life;
+mod monitor;
 mod planned;
 mod replaced;
 mod silence;

@@ -173,13 +173,17 @@ impl<'a> Redis<'a> {
 
     /// The password that a user's client takes from the generated Secret.
     pub(super) async fn password(&self) -> Result<String> {
+        self.password_of("password").await
+    }
+
+    async fn password_of(&self, key: &str) -> Result<String> {
         let secret = self
             .ns
             .api::<Secret>()
             .get(&format!("{}-auth", Self::NAME))
             .await?;
-        let value = secret.data.and_then(|mut data| data.remove("password"));
-        let value = value.context("the Secret has no password")?;
+        let value = secret.data.and_then(|mut data| data.remove(key));
+        let value = value.with_context(|| format!("the Secret has no {key}"))?;
         Ok(String::from_utf8(value.0)?)
     }
 
@@ -208,6 +212,24 @@ impl<'a> Redis<'a> {
             .await?;
         let role = info.lines().find_map(|line| line.strip_prefix("role:"));
         Ok(role.unwrap_or_default().trim().to_owned())
+    }
+
+    /// A client of each server that is ready, with the operator's own rights.
+    pub(super) async fn operator_clients(&self) -> Result<Vec<redis::Client>> {
+        let password = self.password_of("operator").await?;
+        let login = redis::RedisConnectionInfo::default()
+            .set_username("operator")
+            .set_password(password);
+        let pods = self.pods().await?;
+        let ready = pods.iter().filter(|pod| windlass_e2e::pod::is_ready(pod));
+        let clients = ready.map(|pod| {
+            let address = (ip(pod)?.to_string(), 6379);
+            let information = address
+                .into_connection_info()?
+                .set_redis_settings(login.clone());
+            Ok(redis::Client::open(information)?)
+        });
+        clients.collect()
     }
 
     /// A setting as the server in a Pod has it.

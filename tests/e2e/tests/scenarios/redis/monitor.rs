@@ -1,0 +1,55 @@
+//! Who talks to the Redis servers, as their MONITOR shows.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::StreamExt;
+use tokio::task::JoinSet;
+use windlass_e2e::prelude::*;
+
+use super::subject::Redis;
+
+/// The commands that all servers of a Redis are sent while this is held.
+///
+/// Commands that only administrators may send are not shown by Redis, but nobody sends one without asking first whom
+/// it speaks to, and that is shown.
+pub(super) struct Monitor {
+    shown: Arc<Mutex<Vec<String>>>,
+    _listening: JoinSet<()>,
+}
+
+impl Monitor {
+    /// Listens at every Pod that has an address.
+    pub(super) async fn of(redis: &Redis<'_>) -> Result<Self> {
+        let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+        let mut listening = JoinSet::new();
+        for client in redis.operator_clients().await? {
+            let mut monitor = client.get_async_monitor().await?;
+            let shown = shown.clone();
+            listening.spawn(async move {
+                let mut lines = monitor.on_message::<String>();
+                while let Some(line) = lines.next().await {
+                    shown
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(line);
+                }
+            });
+        }
+        Ok(Self {
+            shown,
+            _listening: listening,
+        })
+    }
+
+    /// What came from this address: `TIME [DB ADDRESS:PORT] "COMMAND" …`.
+    pub(super) fn from(&self, address: IpAddr) -> Vec<String> {
+        let from = format!(" {address}:");
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown
+            .iter()
+            .filter(|line| line.contains(&from))
+            .cloned()
+            .collect()
+    }
+}

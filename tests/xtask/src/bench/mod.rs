@@ -1,0 +1,96 @@
+//! `cargo xtask bench`: what the host costs, on a control plane of its own.
+
+mod measure;
+mod program;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::args::{BenchOptions, Measure};
+use crate::cluster::{Cluster, Local};
+use crate::command;
+use crate::install;
+use crate::prepare;
+use crate::stage::{self, Log, Progress, Stage};
+use crate::workplace::Workplace;
+use program::Programs;
+
+/// The control plane that is measured on: one that a broken run left goes with `cargo xtask down`.
+pub(crate) const BENCH_CONTROL_PLANE: &str = "bench-plane";
+
+const BUILD: &str = "build";
+
+/// Where a measure is taken.
+struct Ground<'a> {
+    workplace: &'a Workplace,
+    programs: Programs,
+    kubeconfig: PathBuf,
+    audit_log: PathBuf,
+    objects: u32,
+}
+
+/// Builds what is measured, and measures one after the other, each on a fresh control plane.
+pub(crate) fn run(workplace: &Workplace, options: &BenchOptions) -> Result<()> {
+    let logs = workplace.fresh_logs("bench")?;
+    let measures = options.measures();
+    let programs = build(workplace, measures, &logs)?;
+    let log = Log::create(&logs, "measures")?;
+    for measure in measures {
+        let plane = Local::control_plane(workplace, BENCH_CONTROL_PLANE);
+        plane.stop(&log)?;
+        let measured = plane.start(&log).and_then(|()| {
+            let ground = Ground {
+                workplace,
+                programs: programs.clone(),
+                kubeconfig: plane
+                    .kubeconfig()?
+                    .context("failed to find the control plane just started")?,
+                audit_log: plane.audit_log()?,
+                objects: options.objects,
+            };
+            take(*measure, &ground)
+        });
+        plane.stop(&log)?;
+        measured?;
+    }
+    Ok(())
+}
+
+fn build(workplace: &Workplace, measures: &[Measure], logs: &std::path::Path) -> Result<Programs> {
+    let mut programs = Programs::new();
+    let build = Stage::new(BUILD, |log| {
+        programs = program::build(workplace, log)?;
+        Ok(())
+    });
+    let mut stages = vec![
+        prepare::wasm_target(),
+        prepare::cluster_binary(workplace),
+        install::plugins(workplace).after(&[BUILD]),
+        build.needs(&[install::HOST]),
+        install::host(workplace),
+    ];
+    if measures.contains(&Measure::Prometheus) {
+        stages.push(prepare::upstream(workplace));
+    }
+    stage::require_all(&stage::run(stages, logs, &Progress::detect())?)?;
+    Ok(programs)
+}
+
+fn take(measure: Measure, ground: &Ground<'_>) -> Result<()> {
+    let mut program = measure::command(measure, ground)?;
+    program
+        .env("WINDLASS_BENCH_KUBECONFIG", &ground.kubeconfig)
+        .env(
+            "WINDLASS_BENCH_PLUGINS",
+            install::outside_configuration(ground.workplace)?,
+        );
+    println!();
+    let status = program
+        .status()
+        .map_err(|error| command::start_error(&program, &error))?;
+    match status.success() {
+        true => Ok(()),
+        false => bail!("`{}` ended with {status}", command::shown(&program)),
+    }
+}
