@@ -1,11 +1,10 @@
 //! Short names of contents.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use serde::Serialize;
 
-/// 16 hexadecimal digits that change with the value. The hash has fixed keys: it is the same in every instance.
+/// 16 hexadecimal digits that change with the value.
 #[must_use]
-pub(crate) fn digest(of: &impl Hash) -> String {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+pub(crate) fn digest(of: &impl Serialize) -> String {
+    // What is made of maps, lists and texts is always written.
+    windlass_sdk::digest(serde_json::to_vec(of).unwrap_or_default())
 }

@@ -14,6 +14,7 @@ mod context;
 #[doc(hidden)]
 pub mod controller;
 mod describe;
+mod digest;
 mod error;
 #[cfg(feature = "golden")]
 pub mod golden;
@@ -40,6 +41,7 @@ pub use condition::Conditions;
 pub use context::Context;
 pub use controller::Controller;
 pub use describe::Description;
+pub use digest::digest;
 pub use error::Error;
 pub use objects::Query;
 pub use partial::Partial;

@@ -1,6 +1,6 @@
 //! Names that respect Kubernetes' limits.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use crate::digest;
 
 /// Services, Pods' host names and label values.
 pub const LABEL_LIMIT: usize = 63;
@@ -24,9 +24,7 @@ pub fn suffixed(base: &str, suffix: &str, limit: usize) -> String {
     if whole.len() <= limit {
         return whole;
     }
-    let mut hasher = DefaultHasher::new();
-    base.hash(&mut hasher);
-    let hash = format!("{:08x}", hasher.finish() >> 32);
+    let hash = &digest(base)[..HASH];
     let mut room = limit
         .saturating_sub(suffix.len() + HASH + 2)
         .min(base.len());
@@ -48,5 +46,7 @@ mod tests {
         assert!(first.len() <= LABEL_LIMIT && second.len() <= LABEL_LIMIT);
         assert!(first.ends_with("-master"));
         assert_ne!(first, second);
+        // Also by the next version of the plugin: what goes by another name is another object.
+        assert_eq!(first, format!("{}-0f45e858-master", "a".repeat(47)));
     }
 }

@@ -1,7 +1,6 @@
 //! Ids of requirements, derived from content and stage.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
+use crate::digest;
 use crate::wire::{HttpTarget, Question, Requirement};
 
 /// The longest readable part of an id in bytes; the contract allows 256 for the whole.
@@ -9,7 +8,8 @@ const READABLE: usize = 200;
 
 /// A requirement whose id is the same in every round that asks the same at the same stage.
 pub(crate) fn requirement(stage: u32, question: Question) -> Requirement {
-    let id = format!("{stage}/{}/{:016x}", readable(&question), digest(&question));
+    let content = digest(format!("{question:?}"));
+    let id = format!("{stage}/{}/{content}", readable(&question));
     Requirement {
         id,
         stage,
@@ -35,13 +35,6 @@ fn readable(question: &Question) -> String {
     }
     text.truncate(end);
     text
-}
-
-/// `DefaultHasher::new` has fixed keys: the same component gives the same digest in every instance.
-fn digest(question: &Question) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    format!("{question:?}").hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -174,8 +174,12 @@ pub async fn running(client: &Client, objects: usize) -> Result<usize> {
 
 /// Access to objects of a kind, in one namespace or, with None, in all.
 fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Result<Api<DynamicObject>> {
-    let kind: Kind = kind.parse()?;
-    let resource = ApiResource::from_gvk(&kind.gvk());
+    let parsed: Kind = kind.parse()?;
+    let resource = match kind {
+        // Nobody guesses its plural.
+        KIND => ApiResource::from_gvk_with_plural(&parsed.gvk(), "redis"),
+        _ => ApiResource::from_gvk(&parsed.gvk()),
+    };
     Ok(match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),

@@ -1,7 +1,5 @@
 //! Objects as the API server and the kubelet would show them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
@@ -23,9 +21,7 @@ pub(crate) fn set_status(set: &mut Value) {
 }
 
 fn revision(set: &Value) -> String {
-    let mut hasher = DefaultHasher::new();
-    set["spec"]["template"].to_string().hash(&mut hasher);
-    format!("{:x}", hasher.finish())
+    windlass_sdk::digest(set["spec"]["template"].to_string())
 }
 
 /// A running Pod of a set.

@@ -1,7 +1,6 @@
 //! The Pods: one StatefulSet for the first primary, one for the others. Roles are labels, not sets.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy};
 use k8s_openapi::api::core::v1::{
@@ -83,9 +82,11 @@ fn template(of: &Blueprint<'_>, labels: BTreeMap<String, String>) -> PodTemplate
 
 /// What must replace Pods when it changes, though it does not stand in the template.
 fn annotations(of: &Blueprint<'_>) -> BTreeMap<String, String> {
-    let mut hasher = DefaultHasher::new();
-    of.settings.fixed.hash(&mut hasher);
-    let settings = format!("{:016x}", hasher.finish());
+    let fixed = of.settings.fixed.iter();
+    let settings: String = fixed
+        .map(|(name, value)| format!("{name} {value}\n"))
+        .collect();
+    let settings = windlass_sdk::digest(settings);
     let mut annotations = BTreeMap::from([("redis.example.com/settings".to_owned(), settings)]);
     if let Some(digest) = of.password_digest {
         annotations.insert("redis.example.com/password".to_owned(), digest.to_owned());

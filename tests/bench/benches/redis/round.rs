@@ -50,10 +50,24 @@ pub(crate) async fn measure() -> Result<()> {
         turns.push((batch(&component).await?, batch(&native).await?));
     }
     let written = host.writes.load(std::sync::atomic::Ordering::Relaxed) - before;
-    ensure!(written == 0, "the rounds wrote {written} times");
+    ensure!(
+        written == 0,
+        "the rounds wrote {written} times: {:?}",
+        changes(&host)
+    );
     ensure!(!nodes.is_finished(), "the stand-in for nodes ended");
     report(&turns);
     Ok(())
+}
+
+/// What the last rounds changed.
+fn changes(host: &Host) -> Vec<String> {
+    let explained = host
+        .rooms
+        .history
+        .find("redis", None, &control_plane::name(0));
+    let rounds = explained.into_iter().flat_map(|object| object.rounds);
+    rounds.flat_map(|round| round.changed).collect()
 }
 
 /// Waits until the object is as it should be and nothing is written.

@@ -2,7 +2,6 @@
 //! is the API server's to fill, and other people's to set.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{
@@ -11,7 +10,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use windlass_sdk::name;
+use windlass_sdk::{digest, name};
 
 use crate::page::page;
 use crate::spec::WebsiteSpec;
@@ -153,10 +152,4 @@ fn labels(owner: &str) -> BTreeMap<String, String> {
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .into()
-}
-
-fn digest(text: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }
