@@ -54,5 +54,6 @@ pub(super) fn copy(child: &WantedChild) -> Option<WantedChild> {
         write: Write::Apply,
         when_immutable: WhenImmutable::Report,
         shared: false,
+        content: child.content,
     })
 }

@@ -5,7 +5,7 @@
 //! that is not ours is not touched; a secret value goes to the API server and nowhere else.
 //! What is no longer named is pruned later, once the status that says so is stored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cache::Cache;
@@ -40,6 +40,7 @@ pub use step::{Step, Why, step};
 pub use trouble::ChildTrouble;
 
 use fill::{Filler, source_digests};
+use memory::Standing;
 use record::generated;
 use write::{Conflicts, write};
 
@@ -90,22 +91,30 @@ impl Applier {
         };
         let mut children = Vec::with_capacity(plan.children().len());
         let mut record = Record::default();
+        let mut stood = BTreeMap::new();
         for child in plan.children() {
-            let ended = match self.child(&round, child, memory).await {
+            let known = self.cache.get(&child.key);
+            let standing = Standing::of(child, known.as_deref());
+            let ended = match memory.stands(&child.key, standing.as_ref()) {
+                true => Ok(ChildEnded::InStep),
+                false => self.child(&round, child, known, memory).await,
+            };
+            let ended = match ended {
                 Ok(ended) => ended,
                 Err(trouble) => ChildEnded::Failed(trouble),
             };
+            if let ChildEnded::InStep = ended {
+                stood.insert(child.key.clone(), standing);
+            } else if ended.wrote() {
+                stood.insert(child.key.clone(), None);
+            }
             remember(&mut record, &round.record, child, &ended);
             children.push(ChildOutcome {
                 key: child.key.clone(),
                 ended,
             });
         }
-        memory.stood = children
-            .iter()
-            .filter(|child| matches!(child.ended, ChildEnded::InStep) || child.ended.wrote())
-            .map(|child| child.key.clone())
-            .collect();
+        memory.stood = stood;
         Applied {
             children,
             record,
@@ -117,11 +126,11 @@ impl Applier {
         &self,
         round: &Round<'_>,
         child: &WantedChild,
+        known: Option<Arc<Object>>,
         memory: &Memory,
     ) -> Result<ChildEnded, ChildTrouble> {
         let sources = source_digests(child, &self.secrets).await?;
         let desired = Desired::new(round.owner, child, &sources);
-        let known = self.cache.get(&child.key);
         let mut doing = step(known.as_deref(), &desired, round.adopt);
         let mut live = known;
         if doing == Step::Write(Why::Absent) {
@@ -158,7 +167,8 @@ impl Applier {
             adopt: &BTreeSet::new(),
             record: Record::of(owner),
         };
-        match self.child(&round, &copy, &Memory::default()).await? {
+        let known = self.cache.get(&copy.key);
+        match self.child(&round, &copy, known, &Memory::default()).await? {
             ChildEnded::Waits => Err(ChildTrouble::NotKept(copy.key.to_string())),
             _ => Ok(()),
         }
@@ -208,7 +218,7 @@ impl Applier {
 
 fn ended(why: Why, key: &ObjectKey, memory: &Memory) -> ChildEnded {
     match why {
-        Why::Absent if memory.stood.contains(key) => ChildEnded::MadeAgain,
+        Why::Absent if memory.stood.contains_key(key) => ChildEnded::MadeAgain,
         Why::Absent => ChildEnded::Made,
         Why::Changed => ChildEnded::Changed,
         Why::Disturbed(path) => ChildEnded::PutRight(path),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use crate::object::{DOMAIN, Kind, Object, ObjectKey};
 use crate::plan::refused::Refused;
@@ -40,6 +41,28 @@ pub struct WantedChild {
     pub when_immutable: WhenImmutable,
     /// Whether several owners want it.
     pub shared: bool,
+    /// Changes with anything that the plugin wrote about it.
+    pub content: Content,
+}
+
+/// The SHA-256 of what a plugin wrote about a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content([u8; 32]);
+
+impl Content {
+    fn of(child: &Child) -> Self {
+        let how = (
+            child.when_dropped,
+            child.write,
+            child.when_immutable,
+            child.shared,
+            &child.gzip,
+        );
+        let digest = Sha256::new()
+            .chain_update(format!("{how:?}"))
+            .chain_update(&child.manifest);
+        Self(digest.finalize().into())
+    }
 }
 
 impl WantedChild {
@@ -53,6 +76,7 @@ impl WantedChild {
     /// # Errors
     /// [`Refused::Form`] when the manifest breaks a rule.
     pub(super) fn parse(child: Child, owner: &Object) -> Result<Self, Refused> {
+        let content = Content::of(&child);
         let Child {
             manifest,
             when_dropped,
@@ -97,6 +121,7 @@ impl WantedChild {
             write,
             when_immutable,
             shared,
+            content,
         })
     }
 }

@@ -21,8 +21,8 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
-pub use child::WantedChild;
 pub(crate) use child::map_at;
+pub use child::{Content, WantedChild};
 pub use refused::Refused;
 pub use report::Figure;
 pub use slot::{Part, Random, Slot, YamlForm};

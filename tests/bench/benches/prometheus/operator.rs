@@ -112,7 +112,7 @@ impl Running {
 
     /// Bytes that it has for itself.
     pub(crate) fn private(&self) -> Result<u64> {
-        memory::private(self.id()?)
+        Ok(memory::of(self.id()?)?.private)
     }
 
     pub(crate) async fn stop(mut self) -> Result<()> {

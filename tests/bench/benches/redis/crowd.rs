@@ -170,7 +170,7 @@ pub(crate) async fn host(cache: &Path) -> Result<()> {
             objects: plugin.objects(),
             rounds: plugin.plans(),
             writes: host.writes.load(Ordering::Relaxed),
-            private: memory::private(std::process::id())?,
+            private: memory::of(std::process::id())?.private,
         };
         println!("{}", serde_json::to_string(&state)?);
     }

@@ -9,7 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 use windlass_bench::control_plane::{self, KUBECONFIG};
-use windlass_bench::{host, memory};
+use windlass_bench::host;
+use windlass_bench::memory::{self, Memory};
 
 /// How long the host may take until it is ready.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -24,17 +25,22 @@ pub(crate) async fn measure(program: &Path) -> Result<()> {
     let plugin = Path::new(&plugins).join("redis.yaml");
     // Once to compile the plugin: an installed host finds it compiled.
     started(program, &plugin, folder.path()).await?;
-    let bytes = started(program, &plugin, folder.path()).await?;
+    let memory = started(program, &plugin, folder.path()).await?;
+    let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     println!("a host with the Redis plugin and no object");
     println!(
         "  private memory         {:>8.1} MiB   aim: under 25",
-        bytes as f64 / f64::from(1 << 20)
+        mebibytes(memory.private)
+    );
+    println!(
+        "  resident, its own code among it {:>4.1} MiB",
+        mebibytes(memory.resident)
     );
     Ok(())
 }
 
-/// The private memory of a host some time after it was ready.
-async fn started(program: &Path, plugin: &Path, cache: &Path) -> Result<u64> {
+/// The memory of a host some time after it was ready.
+async fn started(program: &Path, plugin: &Path, cache: &Path) -> Result<Memory> {
     let port = free_port()?;
     let mut host = Command::new(program)
         .arg("run")
@@ -62,11 +68,11 @@ async fn started(program: &Path, plugin: &Path, cache: &Path) -> Result<u64> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     tokio::time::sleep(REST).await;
-    let bytes = memory::private(host.id().context("the host ended")?)?;
+    let taken = memory::of(host.id().context("the host ended")?)?;
     let id = nix::unistd::Pid::from_raw(i32::try_from(host.id().context("the host ended")?)?);
     nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM)?;
     host.wait().await?;
-    Ok(bytes)
+    Ok(taken)
 }
 
 fn free_port() -> Result<u16> {

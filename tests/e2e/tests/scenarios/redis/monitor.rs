@@ -23,7 +23,7 @@ impl Monitor {
     pub(super) async fn of(redis: &Redis<'_>) -> Result<Self> {
         let shown: Arc<Mutex<Vec<String>>> = Arc::default();
         let mut listening = JoinSet::new();
-        for client in redis.operator_clients().await? {
+        for client in redis.listeners().await? {
             let mut monitor = client.get_async_monitor().await?;
             let shown = shown.clone();
             listening.spawn(async move {

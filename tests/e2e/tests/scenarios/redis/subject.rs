@@ -19,6 +19,9 @@ pub(super) const SAMPLE: &str = include_str!("../../../../../deploy/samples/redi
 /// A server that is silent for longer has not answered.
 const ANSWER: Duration = Duration::from_secs(2);
 
+/// The account of those who listen, and its password.
+const LISTENER: &str = "listener";
+
 pub(super) fn kind() -> ApiResource {
     let kind = GroupVersionKind::gvk("redis.example.com", "v1", "Redis");
     ApiResource::from_gvk_with_plural(&kind, "redis")
@@ -214,22 +217,24 @@ impl<'a> Redis<'a> {
         Ok(role.unwrap_or_default().trim().to_owned())
     }
 
-    /// A client of each server that is ready, with the operator's own rights.
-    pub(super) async fn operator_clients(&self) -> Result<Vec<redis::Client>> {
+    /// A client of each server that is ready, which may do nothing but listen: no account that there is may do that, but
+    /// the operator's makes one.
+    pub(super) async fn listeners(&self) -> Result<Vec<redis::Client>> {
         let password = self.password_of("operator").await?;
-        let login = redis::RedisConnectionInfo::default()
-            .set_username("operator")
-            .set_password(password);
         let pods = self.pods().await?;
-        let ready = pods.iter().filter(|pod| windlass_e2e::pod::is_ready(pod));
-        let clients = ready.map(|pod| {
-            let address = (ip(pod)?.to_string(), 6379);
-            let information = address
-                .into_connection_info()?
-                .set_redis_settings(login.clone());
-            Ok(redis::Client::open(information)?)
-        });
-        clients.collect()
+        let mut clients = Vec::new();
+        for pod in pods.iter().filter(|pod| windlass_e2e::pod::is_ready(pod)) {
+            let host = ip(pod)?.to_string();
+            let mut operator = client_as(&host, "operator", &password)?
+                .get_multiplexed_async_connection()
+                .await?;
+            let mut make = redis::cmd("ACL");
+            make.arg("SETUSER").arg(LISTENER).arg("on");
+            make.arg(format!(">{LISTENER}")).arg("+monitor");
+            make.query_async::<()>(&mut operator).await?;
+            clients.push(client_as(&host, LISTENER, LISTENER)?);
+        }
+        Ok(clients)
     }
 
     /// A setting as the server in a Pod has it.
@@ -275,6 +280,16 @@ pub(super) async fn connect(host: &str, password: &str) -> Result<MultiplexedCon
     Ok(client
         .get_multiplexed_async_connection_with_config(&config)
         .await?)
+}
+
+fn client_as(host: &str, user: &str, password: &str) -> Result<redis::Client> {
+    let login = redis::RedisConnectionInfo::default()
+        .set_username(user)
+        .set_password(password);
+    let information = (host, 6379)
+        .into_connection_info()?
+        .set_redis_settings(login);
+    Ok(redis::Client::open(information)?)
 }
 
 /// The status of a condition.
