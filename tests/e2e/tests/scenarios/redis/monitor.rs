@@ -1,5 +1,6 @@
 //! Who talks to the Redis servers, as their MONITOR shows.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +12,8 @@ use super::subject::Redis;
 
 /// The commands that all servers of a Redis are sent while this is held.
 ///
-/// Commands that only administrators may send are not shown by Redis, but nobody sends one without asking first whom
-/// it speaks to, and that is shown.
+/// Redis does not show commands that only administrators may send. But the host sends none without asking first, on the
+/// same connection, whom it speaks to, and that is shown.
 pub(super) struct Monitor {
     shown: Arc<Mutex<Vec<String>>>,
     _listening: JoinSet<()>,
@@ -51,5 +52,22 @@ impl Monitor {
             .filter(|line| line.contains(&from))
             .cloned()
             .collect()
+    }
+
+    /// The connections from this address on which more was done than a round's questions are asked: those ask for
+    /// the state of replication, which who is about to act does not.
+    pub(super) fn acting_from(&self, address: IpAddr) -> BTreeMap<String, Vec<String>> {
+        let mut connections: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for line in self.from(address) {
+            let connection = line.split([' ', ']']).find(|word| word.contains(':'));
+            let connection = connection.unwrap_or_default().to_owned();
+            connections.entry(connection).or_default().push(line);
+        }
+        connections.retain(|_, lines| {
+            let is_question = |line: &String| line.contains(r#""INFO""#);
+            let asks = lines.iter().any(|line| line.contains(r#""replication""#));
+            !asks || !lines.iter().all(is_question)
+        });
+        connections
     }
 }
