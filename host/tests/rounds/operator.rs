@@ -164,6 +164,13 @@ pub(crate) fn config_map(name: &str, data: Value) -> Child {
     }
 }
 
+/// Decides on one ConfigMap with the spec's `say`, and says in status what it saw.
+pub(crate) fn echo(request: &Request) -> Result<Step, CallError> {
+    let say = object(request)["spec"]["say"].clone();
+    let map = config_map(&name(request), json!({"say": say}));
+    plan(vec![map], json!({"said": say}))
+}
+
 /// The object of a request.
 pub(crate) fn object(request: &Request) -> Value {
     serde_json::from_str(&request.object).unwrap()

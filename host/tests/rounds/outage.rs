@@ -1,13 +1,12 @@
 //! What a host does while the API server is hard to reach, and after.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::operator::{GRANTS, Scripted, config_map, name, object, plan};
+use crate::operator::{GRANTS, Scripted, config_map, echo, name, plan};
 use crate::wire::{Trouble, Wire};
 use crate::world::{RunningHost, World, has_condition};
 
@@ -18,20 +17,11 @@ const WHILE: Duration = Duration::from_secs(8);
 /// Requests in that time that are still no hot loop: a host of some ten watches that waits a second and more.
 const PATIENT: usize = 120;
 
-/// Wants one ConfigMap that repeats the spec's `say`, and repeats it in status.
-fn operator() -> Arc<Scripted> {
-    Scripted::new(|request| {
-        let say = object(request)["spec"]["say"].clone();
-        let map = config_map(&name(request), json!({"say": say}));
-        plan(vec![map], json!({"said": say}))
-    })
-}
-
 /// Two objects at rest, and their host.
 async fn at_rest(test: &str, wire: &Wire) -> (World, RunningHost) {
     let mut world = World::new(test).await;
     world.reach_over(wire);
-    let host = world.host(&operator()).await;
+    let host = world.host(&Scripted::new(echo)).await;
     for name in ["one", "two"] {
         world.make("Gadget", name, json!({"say": "hello"})).await;
         world

@@ -2,21 +2,10 @@
 
 use serde_json::json;
 
-use crate::operator::{Scripted, config_map, name, object, plan};
+use crate::operator::{Scripted, config_map, echo, object, plan};
 use crate::world::{World, has_condition};
 
 const GADGET: &str = "rounds.example.com/v1/Gadget";
-
-/// Wants one ConfigMap with the spec's `say`, and says in status what it saw.
-fn echo(
-    request: &windlass::plugin::bindings::Request,
-) -> Result<windlass::plugin::bindings::Step, windlass::plugin::CallError> {
-    let say = object(request)["spec"]["say"].clone();
-    plan(
-        vec![config_map(&name(request), json!({"say": say}))],
-        json!({"said": say}),
-    )
-}
 
 #[tokio::test]
 async fn an_object_gets_its_children_and_status_and_then_there_is_silence() {

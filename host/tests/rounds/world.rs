@@ -1,13 +1,11 @@
 //! A namespace, a host that serves it, and what a test does and sees in it.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
-use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -81,13 +79,13 @@ impl World {
         self.start(operator, grants, lease, None).await
     }
 
-    /// Starts a host that shares the namespace with others and acts only while it holds their Lease. While `cut` is
-    /// true, it cannot renew it.
+    /// Starts a host that shares the namespace with others and acts only while it holds their Lease, which it
+    /// renews over this wire.
     pub(crate) async fn led_host(
         &self,
         operator: &Arc<Scripted>,
         identity: &str,
-        cut: Arc<AtomicBool>,
+        wire: &Wire,
     ) -> RunningHost {
         let settings = LeaseSettings {
             namespace: self.namespace.clone(),
@@ -95,7 +93,7 @@ impl World {
             identity: identity.into(),
             duration: Duration::from_secs(6),
         };
-        let cluster = Cluster::new(cuttable(self.client.clone(), cut));
+        let cluster = Cluster::new(wire.client(self.client.clone()));
         let (keeper, lease) = LeaseKeeper::new(cluster, Arc::new(SystemClock), settings);
         self.start(operator, &GRANTS, lease, Some(keeper)).await
     }
@@ -322,20 +320,6 @@ pub(crate) fn has_condition(object: &Value, kind: &str, status: &str, reason: &s
                 && condition["reason"] == reason
         })
     })
-}
-
-/// A client that gets no answer while `cut` is true.
-fn cuttable(client: Client, cut: Arc<AtomicBool>) -> Client {
-    let send = move |request: http::Request<Body>| {
-        let (client, cut) = (client.clone(), cut.load(Ordering::Relaxed));
-        async move {
-            match cut {
-                true => Err(tower::BoxError::from("the connection is cut")),
-                false => Ok(client.send(request).await?),
-            }
-        }
-    };
-    Client::new(tower::service_fn(send), "default")
 }
 
 /// The names in a list of objects as a request has them.

@@ -19,7 +19,7 @@ pub const KUBECONFIG: &str = "WINDLASS_BENCH_KUBECONFIG";
 /// Who makes what benchmarks need.
 const MANAGER: &str = "bench";
 /// Requests under way at once: as many as keep the API server busy.
-const AT_ONCE: usize = 16;
+pub const AT_ONCE: usize = 16;
 
 const REDIS: &str = include_str!("../../../crds/redis.example.com_redis.yaml");
 const REDIS_CLUSTERS: &str = include_str!("../../../crds/redis.example.com_redisclusters.yaml");
@@ -113,12 +113,20 @@ pub async fn populate(client: &Client, objects: usize) -> Result<()> {
     for number in (0..objects).step_by(IN_A_NAMESPACE) {
         make_namespace(client, &namespace(number)).await?;
     }
+    let sample: Value = serde_saphyr::from_str(SAMPLE)?;
+    let spec = &sample["spec"];
     stream::iter((0..objects).map(Ok))
-        .try_for_each_concurrent(AT_ONCE, |number| make(client, number))
+        .try_for_each_concurrent(AT_ONCE, |number| async move {
+            make(client, &namespace(number), KIND, &name(number), spec).await
+        })
         .await
 }
 
-async fn make_namespace(client: &Client, name: &str) -> Result<()> {
+/// Makes a namespace in which Pods are admitted.
+///
+/// # Errors
+/// When the API server refuses it.
+pub async fn make_namespace(client: &Client, name: &str) -> Result<()> {
     let named = |name: &str| ObjectMeta {
         name: Some(name.to_owned()),
         ..ObjectMeta::default()
@@ -142,12 +150,23 @@ async fn make_namespace(client: &Client, name: &str) -> Result<()> {
     Ok(())
 }
 
-async fn make(client: &Client, number: usize) -> Result<()> {
-    let mut redis: Value = serde_saphyr::from_str(SAMPLE)?;
-    redis["metadata"] = json!({"name": name(number)});
-    let redis: DynamicObject = serde_json::from_value(redis)?;
-    api(client, Some(&namespace(number)), KIND)?
-        .create(&PostParams::default(), &redis)
+/// Makes an object of this kind, such as `redis.example.com/v1/Redis`.
+///
+/// # Errors
+/// When the API server refuses it.
+pub async fn make(
+    client: &Client,
+    namespace: &str,
+    kind: &str,
+    name: &str,
+    spec: &Value,
+) -> Result<()> {
+    let parsed: Kind = kind.parse()?;
+    let object = json!({"apiVersion": parsed.api_version(), "kind": parsed.kind,
+        "metadata": {"name": name}, "spec": spec});
+    let object: DynamicObject = serde_json::from_value(object)?;
+    api(client, Some(namespace), kind)?
+        .create(&PostParams::default(), &object)
         .await?;
     Ok(())
 }
@@ -173,7 +192,10 @@ pub async fn running(client: &Client, objects: usize) -> Result<usize> {
 }
 
 /// Access to objects of a kind, in one namespace or, with None, in all.
-fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Result<Api<DynamicObject>> {
+///
+/// # Errors
+/// When `kind` names none.
+pub fn api(client: &Client, namespace: Option<&str>, kind: &str) -> Result<Api<DynamicObject>> {
     let parsed: Kind = kind.parse()?;
     let resource = match kind {
         // Nobody guesses its plural.

@@ -1,7 +1,7 @@
 //! A whole host in this process, with the API server of the benchmark and made-up databases.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ use crate::control_plane::{Writes, client};
 use crate::servers::MadeUp;
 
 /// Names the folder with the plugins' configuration, whose sources are files.
-pub const PLUGINS: &str = "WINDLASS_BENCH_PLUGINS";
+const PLUGINS: &str = "WINDLASS_BENCH_PLUGINS";
 
 /// A host that runs until this is dropped.
 pub struct Host {
@@ -66,14 +66,22 @@ impl Host {
     }
 }
 
+/// The file with a plugin's configuration.
+///
+/// # Errors
+/// When no plugins are named.
+pub fn configuration(plugin: &str) -> Result<PathBuf> {
+    let folder = std::env::var(PLUGINS)
+        .with_context(|| format!("{PLUGINS} is not set: run this by `cargo xtask bench`"))?;
+    Ok(Path::new(&folder).join(format!("{plugin}.yaml")))
+}
+
 /// What an administrator says about the Redis plugin.
 ///
 /// # Errors
 /// When its configuration is not there.
 pub fn redis_spec() -> Result<PluginSpec> {
-    let folder = std::env::var(PLUGINS)
-        .with_context(|| format!("{PLUGINS} is not set: run this by `cargo xtask bench`"))?;
-    let path = Path::new(&folder).join("redis.yaml");
+    let path = configuration("redis")?;
     let resource = PluginResource::read(&path)?
         .pop()
         .with_context(|| format!("there is no Plugin in {}", path.display()))?;

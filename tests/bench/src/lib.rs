@@ -8,4 +8,11 @@ pub mod host;
 pub mod memory;
 pub mod native;
 pub mod nodes;
+pub mod process;
 pub mod servers;
+
+/// The value in the middle.
+pub fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}

@@ -13,6 +13,11 @@ pub struct Memory {
     pub resident: u64,
 }
 
+/// Bytes as people read them.
+pub fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 /// The memory of a process.
 ///
 /// # Errors

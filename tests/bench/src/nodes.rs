@@ -45,8 +45,9 @@ async fn bring_up(client: &Client, set: &StatefulSet) -> Result<()> {
         .as_ref()
         .and_then(|spec| spec.replicas)
         .unwrap_or_default();
+    let spec = serde_json::to_value(&set.spec)?;
     for ordinal in 0..u32::try_from(replicas)? {
-        bring_up_pod(client, set, ordinal).await?;
+        bring_up_pod(client, set, &spec, ordinal).await?;
     }
     let status = json!({"status": {
         "observedGeneration": set.metadata.generation,
@@ -57,14 +58,18 @@ async fn bring_up(client: &Client, set: &StatefulSet) -> Result<()> {
     tell(client, set, &status).await
 }
 
-async fn bring_up_pod(client: &Client, set: &StatefulSet, ordinal: u32) -> Result<()> {
+async fn bring_up_pod(
+    client: &Client,
+    set: &StatefulSet,
+    set_spec: &Value,
+    ordinal: u32,
+) -> Result<()> {
     let namespace = set.namespace().unwrap_or_default();
     let name = format!("{}-{ordinal}", set.name_any());
-    let set_json = serde_json::to_value(set)?;
-    let template = &set_json["spec"]["template"];
+    let template = &set_spec["template"];
     let mut spec = template["spec"].clone();
     let mut volumes = spec["volumes"].as_array().cloned().unwrap_or_default();
-    let claims = set_json["spec"]["volumeClaimTemplates"].as_array();
+    let claims = set_spec["volumeClaimTemplates"].as_array();
     for claim in claims.into_iter().flatten() {
         let claim_name = format!("{}-{name}", text(&claim["metadata"]["name"]));
         let mut metadata = claim["metadata"].clone();
@@ -86,11 +91,8 @@ async fn bring_up_pod(client: &Client, set: &StatefulSet, ordinal: u32) -> Resul
         },
         "spec": spec,
     });
-    if make::<Pod>(client, &namespace, pod).await? {
+    if let Some(pod) = make::<Pod>(client, &namespace, pod).await? {
         let ip = place(&set.name_any(), ordinal)?;
-        let pod = Api::<Pod>::namespaced(client.clone(), &namespace)
-            .get(&name)
-            .await?;
         tell(client, &pod, &ready(&pod, &ip)).await?;
     }
     Ok(())
@@ -126,8 +128,8 @@ fn place(set: &str, ordinal: u32) -> Result<String> {
     Ok(address(number.parse().with_context(named)?, place).to_string())
 }
 
-/// Makes an object; false when it is there.
-async fn make<K>(client: &Client, namespace: &str, object: Value) -> Result<bool>
+/// Makes an object; None when it is there.
+async fn make<K>(client: &Client, namespace: &str, object: Value) -> Result<Option<K>>
 where
     K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>
         + Clone
@@ -140,8 +142,8 @@ where
         .create(&PostParams::default(), &object)
         .await;
     match made {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(refused)) if refused.code == 409 => Ok(false),
+        Ok(made) => Ok(Some(made)),
+        Err(kube::Error::Api(refused)) if refused.code == 409 => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

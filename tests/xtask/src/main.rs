@@ -1,6 +1,7 @@
 //! The command behind `cargo xtask`: brings up a cluster, tests everything on it, takes it down.
 
 mod args;
+mod artifact;
 mod bench;
 mod cluster;
 mod command;

@@ -58,22 +58,12 @@ impl Workplace {
         self.cache.join("bin").join(name)
     }
 
-    /// Copies what Git knows of the checkout, and what it would add, to this folder.
+    /// Copies the checkout to this folder.
     ///
     /// A file that is there already and does not differ stays as old as it is, so that nothing is built anew for it.
     pub(crate) fn copy_checkout(&self, to: &Path) -> Result<()> {
-        let mut list = Command::new("git");
-        list.current_dir(&self.checkout).args([
-            "ls-files",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ]);
-        for file in command::capture(&mut list)?.lines() {
-            let from = self.checkout.join(file);
-            if from.is_file() {
-                put(&to.join(file), &fs::read(&from)?)?;
-            }
+        for path in project_paths(&self.checkout)? {
+            put(&to.join(&path), &fs::read(self.checkout.join(&path))?)?;
         }
         Ok(())
     }
@@ -88,6 +78,23 @@ impl Workplace {
         fs::create_dir_all(&logs).with_context(|| format!("failed to make {}", logs.display()))?;
         Ok(logs)
     }
+}
+
+/// Every file of a checkout that Git tracks or would track, by its path in it.
+pub(crate) fn project_paths(checkout: &Path) -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.current_dir(checkout);
+    git.args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]);
+    let listed = command::capture(&mut git)?;
+    let paths = listed.split('\0').filter(|path| !path.is_empty());
+    let there = paths.filter(|path| checkout.join(path).is_file());
+    Ok(there.map(str::to_owned).collect())
 }
 
 /// Writes a file where it differs.

@@ -9,20 +9,20 @@ use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ObjectMeta, PostParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, DeleteParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::{Value, json};
 use windlass_bench::control_plane;
 
 const NAMESPACE: &str = "bench";
 const NAME: &str = "main";
+const PROMETHEUS: &str = "monitoring.coreos.com/v1/Prometheus";
+const MONITOR: &str = "monitoring.coreos.com/v1/ServiceMonitor";
 const ONE_MORE: &str = "one-more";
 /// Longer than any operator needs.
 const PATIENCE: Duration = Duration::from_secs(120);
-const AT_ONCE: usize = 16;
 
 /// The API server and what is in it.
 pub(crate) struct Cluster {
@@ -47,52 +47,35 @@ impl Cluster {
             }
         }
         control_plane::install(&client, texts.iter().map(String::as_str)).await?;
-        let namespace = Namespace {
-            metadata: ObjectMeta {
-                name: Some(NAMESPACE.into()),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        let parameters = PostParams::default();
-        Api::all(client.clone())
-            .create(&parameters, &namespace)
-            .await?;
+        control_plane::make_namespace(&client, NAMESPACE).await?;
         Ok(Self { client })
-    }
-
-    fn monitoring(&self, kind: &str) -> Api<DynamicObject> {
-        let kind = GroupVersionKind::gvk("monitoring.coreos.com", "v1", kind);
-        let mut resource = ApiResource::from_gvk(&kind);
-        if kind.kind == "Prometheus" {
-            resource.plural = "prometheuses".into();
-        }
-        Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
-    }
-
-    async fn make(&self, kind: &str, name: &str, spec: Value) -> Result<()> {
-        let object = json!({"apiVersion": "monitoring.coreos.com/v1", "kind": kind,
-            "metadata": {"name": name}, "spec": spec});
-        let object: DynamicObject = serde_json::from_value(object)?;
-        self.monitoring(kind)
-            .create(&PostParams::default(), &object)
-            .await?;
-        Ok(())
     }
 
     /// A Prometheus that takes all monitors of its namespace.
     pub(crate) async fn make_prometheus(&self) -> Result<()> {
-        self.make("Prometheus", NAME, json!({"serviceMonitorSelector": {}}))
-            .await
+        let spec = json!({"serviceMonitorSelector": {}});
+        control_plane::make(&self.client, NAMESPACE, PROMETHEUS, NAME, &spec).await
     }
 
     pub(crate) async fn make_monitors(&self, numbers: Range<usize>) -> Result<()> {
         stream::iter(numbers.map(Ok))
-            .try_for_each_concurrent(AT_ONCE, |number| async move {
+            .try_for_each_concurrent(control_plane::AT_ONCE, |number| async move {
                 let name = format!("other-{number}");
-                self.make("ServiceMonitor", &name, monitor(&name)).await
+                self.make_monitor(&name).await
             })
             .await
+    }
+
+    async fn make_monitor(&self, name: &str) -> Result<()> {
+        let spec = monitor(name);
+        control_plane::make(&self.client, NAMESPACE, MONITOR, name, &spec).await
+    }
+
+    async fn remove(&self, kind: &str, name: &str) -> Result<()> {
+        control_plane::api(&self.client, Some(NAMESPACE), kind)?
+            .delete(name, &DeleteParams::default())
+            .await?;
+        Ok(())
     }
 
     /// Waits until the configuration has this many jobs.
@@ -109,8 +92,7 @@ impl Cluster {
             // The watch is open by then, and whoever looked once more before has ended.
             tokio::time::sleep(Duration::from_secs(1)).await;
             let begun = Instant::now();
-            self.make("ServiceMonitor", ONE_MORE, monitor(ONE_MORE))
-                .await?;
+            self.make_monitor(ONE_MORE).await?;
             Ok::<Instant, anyhow::Error>(begun)
         };
         let seen = async {
@@ -123,19 +105,15 @@ impl Cluster {
 
     /// Takes it away again, and waits until the configuration does not hold it.
     pub(crate) async fn one_less(&self) -> Result<()> {
-        self.monitoring("ServiceMonitor")
-            .delete(ONE_MORE, &DeleteParams::default())
-            .await?;
+        self.remove(MONITOR, ONE_MORE).await?;
         self.until(|configuration| !configuration.contains(ONE_MORE))
             .await
     }
 
     /// Removes the Prometheus and what an operator made for it: nobody collects it here.
     pub(crate) async fn clear(&self) -> Result<()> {
+        self.remove(PROMETHEUS, NAME).await?;
         let parameters = DeleteParams::default();
-        self.monitoring("Prometheus")
-            .delete(NAME, &parameters)
-            .await?;
         let everything = kube::api::ListParams::default();
         let client = || self.client.clone();
         Api::<Secret>::namespaced(client(), NAMESPACE)

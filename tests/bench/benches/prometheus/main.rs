@@ -14,6 +14,8 @@ use clap::Parser;
 use cluster::Cluster;
 use operator::Operator;
 use requests::Requests;
+use windlass_bench::median;
+use windlass_bench::memory::mebibytes;
 
 /// Measures both operators.
 #[derive(Parser)]
@@ -77,7 +79,7 @@ async fn main() -> Result<()> {
         cluster.make_monitors(there..others).await?;
         there = others;
         for operator in [
-            Operator::upstream(&arguments.upstream),
+            Operator::upstream(&arguments.upstream)?,
             Operator::windlass(&arguments.host)?,
         ] {
             let figures = measure(&cluster, &operator, &arguments, others).await?;
@@ -86,7 +88,7 @@ async fn main() -> Result<()> {
                 operator.name(),
                 figures.seconds * 1000.0,
                 figures.cpu_seconds,
-                figures.private as f64 / f64::from(1 << 20),
+                mebibytes(figures.private),
                 figures.requests,
                 figures.writes,
                 figures.writes_after_restart,
@@ -118,7 +120,7 @@ async fn measure(
         tokio::time::sleep(AFTER).await;
     }
     tokio::time::sleep(REST).await;
-    let private = running.private()?;
+    let private = running.memory()?.private;
     let at_rest = Requests::begin(&arguments.audit_log, operator.agent())?;
     tokio::time::sleep(COUNTED).await;
     let (requests, writes) = at_rest.so_far()?;
@@ -136,9 +138,4 @@ async fn measure(
         writes,
         writes_after_restart,
     })
-}
-
-fn median(mut of: Vec<f64>) -> f64 {
-    of.sort_by(f64::total_cmp);
-    of[of.len() / 2]
 }

@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use windlass::controllers::Plugged;
 use windlass_bench::host::{Host, Watched, component, redis_spec};
+use windlass_bench::memory::mebibytes;
 use windlass_bench::{control_plane, memory, nodes};
 
 /// How often the host says how it is.
@@ -20,7 +21,6 @@ const EVERY: Duration = Duration::from_millis(500);
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long a step may bring nothing new.
 const PATIENCE: Duration = Duration::from_secs(120);
-const MIB: f64 = (1 << 20) as f64;
 
 /// How a host is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,9 @@ pub(crate) async fn measure(objects: usize) -> Result<()> {
     println!("  rounds a second        {pace:>8.0}");
     println!(
         "  private memory         {:>8.1} MiB   {:.1} KiB an object; without objects {:.1} MiB",
-        later.private as f64 / MIB,
+        mebibytes(later.private),
         each / 1024.0,
-        empty.private as f64 / MIB,
+        mebibytes(empty.private),
     );
     Ok(())
 }

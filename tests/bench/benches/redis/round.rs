@@ -1,6 +1,7 @@
 //! A round that changes nothing, through the component and with the plugin compiled natively, in turns.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,7 +13,7 @@ use windlass::reconcile::Reconciler;
 use windlass_bench::control_plane::{self, KIND};
 use windlass_bench::host::{Host, component, redis_spec};
 use windlass_bench::native::Native;
-use windlass_bench::nodes;
+use windlass_bench::{median, nodes};
 
 /// Rounds between two looks at the clock.
 const BATCH: u32 = 50;
@@ -41,7 +42,7 @@ pub(crate) async fn measure() -> Result<()> {
     host.rest().await;
     let rounds = |plugin| Reconciler::new(plugin, spec.clone(), host.rooms.clone(), Queue::new(0));
     let (component, native) = (rounds(component), rounds(native));
-    let before = host.writes.load(std::sync::atomic::Ordering::Relaxed);
+    let before = host.writes.load(Ordering::Relaxed);
     // The first of each learns what the plugin asks.
     batch(&component).await?;
     batch(&native).await?;
@@ -49,7 +50,7 @@ pub(crate) async fn measure() -> Result<()> {
     for _ in 0..TURNS {
         turns.push((batch(&component).await?, batch(&native).await?));
     }
-    let written = host.writes.load(std::sync::atomic::Ordering::Relaxed) - before;
+    let written = host.writes.load(Ordering::Relaxed) - before;
     ensure!(
         written == 0,
         "the rounds wrote {written} times: {:?}",
@@ -75,7 +76,7 @@ async fn settle(client: &kube::Client, host: &Host) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let (mut writes, mut since) = (0, Instant::now());
     while Instant::now() < deadline {
-        let now = host.writes.load(std::sync::atomic::Ordering::Relaxed);
+        let now = host.writes.load(Ordering::Relaxed);
         if now != writes {
             (writes, since) = (now, Instant::now());
         }
@@ -109,10 +110,6 @@ async fn batch(reconciler: &Reconciler) -> Result<Duration> {
 }
 
 fn report(turns: &[(Duration, Duration)]) {
-    let median = |mut of: Vec<f64>| {
-        of.sort_by(f64::total_cmp);
-        of[of.len() / 2]
-    };
     let micros = |time: &Duration| time.as_secs_f64() * 1e6;
     let component = median(
         turns

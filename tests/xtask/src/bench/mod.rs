@@ -3,12 +3,12 @@
 mod measure;
 mod program;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::args::{BenchOptions, Measure};
-use crate::cluster::{Cluster, Local};
+use crate::cluster::Local;
 use crate::command;
 use crate::install;
 use crate::prepare;
@@ -24,7 +24,7 @@ const BUILD: &str = "build";
 /// Where a measure is taken.
 struct Ground<'a> {
     workplace: &'a Workplace,
-    programs: Programs,
+    programs: &'a Programs,
     kubeconfig: PathBuf,
     audit_log: PathBuf,
     objects: u32,
@@ -38,26 +38,21 @@ pub(crate) fn run(workplace: &Workplace, options: &BenchOptions) -> Result<()> {
     let log = Log::create(&logs, "measures")?;
     for measure in measures {
         let plane = Local::control_plane(workplace, BENCH_CONTROL_PLANE);
-        plane.stop(&log)?;
-        let measured = plane.start(&log).and_then(|()| {
+        plane.during(&log, |kubeconfig| {
             let ground = Ground {
                 workplace,
-                programs: programs.clone(),
-                kubeconfig: plane
-                    .kubeconfig()?
-                    .context("failed to find the control plane just started")?,
+                programs: &programs,
+                kubeconfig,
                 audit_log: plane.audit_log()?,
                 objects: options.objects,
             };
             take(*measure, &ground)
-        });
-        plane.stop(&log)?;
-        measured?;
+        })?;
     }
     Ok(())
 }
 
-fn build(workplace: &Workplace, measures: &[Measure], logs: &std::path::Path) -> Result<Programs> {
+fn build(workplace: &Workplace, measures: &[Measure], logs: &Path) -> Result<Programs> {
     let mut programs = Programs::new();
     let build = Stage::new(BUILD, |log| {
         programs = program::build(workplace, log)?;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use serde::Deserialize;
+use anyhow::Result;
 
+use crate::artifact::{self, Artifact};
 use crate::command;
 use crate::stage::Log;
 use crate::workplace::Workplace;
@@ -21,36 +21,16 @@ pub(super) fn build(workplace: &Workplace, log: &Log) -> Result<Programs> {
     let mut cargo = command::cargo(workplace.checkout());
     cargo.args(["build", "--release", "--locked", "--workspace"]);
     cargo.args(["--bench", "redis", "--bench", "prometheus"]);
-    cargo.args(["--message-format", "json-render-diagnostics"]);
     for package in OPTIMISED {
         let opt_level = format!("profile.release.package.{package}.opt-level=3");
         cargo.args(["--config", &opt_level]);
     }
-    let built = log.capture(&mut cargo)?;
-    if !built.succeeded {
-        bail!("`{}` failed", command::shown(&cargo));
-    }
-    Ok(programs(&built.text))
+    Ok(programs(artifact::build(&mut cargo, log)?))
 }
 
-/// A line of cargo's that says what was built.
-#[derive(Deserialize)]
-struct Artifact {
-    target: Target,
-    executable: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
-fn programs(messages: &str) -> Programs {
-    let artifacts = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts
+fn programs(built: Vec<Artifact>) -> Programs {
+    built
+        .into_iter()
         .filter(|artifact| artifact.target.kind == ["bench"])
         .filter_map(|artifact| Some((artifact.target.name, artifact.executable?)))
         .collect()
@@ -59,20 +39,27 @@ fn programs(messages: &str) -> Programs {
 #[cfg(test)]
 mod tests {
     use super::programs;
+    use crate::artifact::artifacts;
 
     #[test]
     fn benchmarks_are_told_from_what_else_was_built() {
         let line = |kind: &str, name: &str| {
-            let program = format!("/target/{name}");
-            serde_json::json!({"target": {"kind": [kind], "name": name}, "executable": program})
-                .to_string()
+            serde_json::json!({
+                "reason": "compiler-artifact",
+                "package_id": "path+file:///checkout/tests/bench#windlass-bench@0.1.0",
+                "manifest_path": "/checkout/tests/bench/Cargo.toml",
+                "target": {"kind": [kind], "name": name},
+                "profile": {"test": false},
+                "executable": format!("/target/{name}"),
+            })
+            .to_string()
         };
         let messages = [
             line("bin", "xtask"),
             r#"{"reason":"build-finished","success":true}"#.to_owned(),
             line("bench", "redis"),
         ];
-        let found = programs(&messages.join("\n"));
+        let found = programs(artifacts(&messages.join("\n")).unwrap());
         assert_eq!(found, [("redis".into(), "/target/redis".into())].into());
     }
 }

@@ -60,12 +60,31 @@ impl Local {
         }
     }
 
+    /// Starts it afresh, does `work` on it by its kubeconfig, and ends it, however that went.
+    pub(crate) fn during<T>(
+        &self,
+        log: &Log,
+        work: impl FnOnce(PathBuf) -> Result<T>,
+    ) -> Result<T> {
+        self.stop(log)?;
+        let done = self.start(log).and_then(|()| {
+            let kubeconfig = self.kubeconfig()?;
+            work(kubeconfig.context("failed to find the control plane just started")?)
+        });
+        self.stop(log)?;
+        done
+    }
+
     /// Where its API server notes who asked for what.
     pub(crate) fn audit_log(&self) -> Result<PathBuf> {
-        let output = command::output(self.command_on_it("status").args(["--output", "json"]))?;
-        let status: Status = serde_json::from_slice(&output.stdout)
+        let status: Status = serde_json::from_slice(&self.status()?)
             .context("failed to read what its status says")?;
         Ok(status.audit_log)
+    }
+
+    fn status(&self) -> Result<Vec<u8>> {
+        let output = command::output(self.command_on_it("status").args(["--output", "json"]))?;
+        Ok(output.stdout)
     }
 
     /// Whether the program that steers such clusters is there.
@@ -112,8 +131,7 @@ impl Cluster for Local {
     }
 
     fn kubeconfig(&self) -> Result<Option<PathBuf>> {
-        let output = command::output(self.command_on_it("status").args(["--output", "json"]))?;
-        kubeconfig_in(&output.stdout)
+        kubeconfig_in(&self.status()?)
             .with_context(|| format!("failed to use the cluster `{}`", self.name))
     }
 

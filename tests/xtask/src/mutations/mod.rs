@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::cluster::{Cluster, Local};
+use crate::cluster::Local;
 use crate::down::TEST_CONTROL_PLANE;
 use crate::duration::Took;
 use crate::prepare;
@@ -25,14 +25,9 @@ pub(crate) fn run(workplace: &Workplace) -> Result<()> {
     stage::require_all(&stage::run(cluster, &logs, &Progress::detect())?)?;
     let log = Log::create(&logs, "mutations")?;
     let plane = Local::control_plane(workplace, TEST_CONTROL_PLANE);
-    plane.stop(&log)?;
-    let outcome = plane.start(&log).and_then(|()| {
-        let kubeconfig = plane
-            .kubeconfig()?
-            .context("failed to find the control plane just started")?;
+    let outcome = plane.during(&log, |kubeconfig| {
         on_a_control_plane(workplace, kubeconfig, &log)
     });
-    plane.stop(&log)?;
     outcome.with_context(|| format!("what was built and run is in {}", log.path().display()))
 }
 

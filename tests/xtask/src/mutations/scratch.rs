@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::laws::{Mutation, Program};
+use crate::artifact;
 use crate::command;
 use crate::stage::Log;
 use crate::test::{TestBinary, test_binaries};
@@ -54,7 +55,6 @@ impl Scratch {
             .args(["test", "--no-run", "--release", "--locked", "--workspace"])
             // They are made of the host and would be built with it.
             .args(["--exclude", "windlass-e2e", "--exclude", "windlass-bench"])
-            .args(["--message-format", "json-render-diagnostics"])
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", &self.built)
             .env("CARGO_INCREMENTAL", "1");
@@ -62,12 +62,8 @@ impl Scratch {
             Program::Unit => cargo.arg("--lib"),
             Program::OnControlPlane(name) => cargo.args(["--test", name]),
         };
-        let built = log.capture(&mut cargo)?;
-        if !built.succeeded {
-            bail!("`{}` failed", command::shown(&cargo));
-        }
         let host = self.checkout.join("host");
-        test_binaries(&built.text)?
+        test_binaries(artifact::build(&mut cargo, log)?)?
             .into_iter()
             .find(|binary| binary.is_of(&host))
             .context("cargo named no program of the host's tests")

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use anyhow::{Context, Result};
 
 use super::tally::Tally;
+use crate::artifact::{self, Artifact, Target};
 use crate::command;
 use crate::stage::Log;
 
@@ -43,54 +43,19 @@ pub(crate) struct TestBinary {
 pub(super) fn build(checkout: &Path, log: &Log) -> Result<Vec<TestBinary>> {
     let mut cargo = command::cargo(checkout);
     cargo.args(["build", "--release", "--locked"]);
-    cargo.args([
-        "--workspace",
-        "--bins",
-        "--tests",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
-    let built = log.capture(&mut cargo)?;
-    if !built.succeeded {
-        bail!("`{}` failed", command::shown(&cargo));
-    }
-    test_binaries(&built.text)
+    cargo.args(["--workspace", "--bins", "--tests"]);
+    test_binaries(artifact::build(&mut cargo, log)?)
 }
 
-/// A line of cargo's that says what was built.
-#[derive(Deserialize)]
-struct Artifact {
-    package_id: String,
-    manifest_path: PathBuf,
-    target: Target,
-    profile: Profile,
-    executable: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    kind: Vec<String>,
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    test: bool,
-}
-
-/// The test programs in what cargo says it built.
-pub(crate) fn test_binaries(messages: &str) -> Result<Vec<TestBinary>> {
-    let lines = messages
-        .lines()
-        .filter(|line| line.contains(r#""reason":"compiler-artifact""#));
-    lines
-        .filter_map(|line| test_binary(line).transpose())
+/// The test programs among what cargo built.
+pub(crate) fn test_binaries(built: Vec<Artifact>) -> Result<Vec<TestBinary>> {
+    built
+        .into_iter()
+        .filter_map(|artifact| test_binary(artifact).transpose())
         .collect()
 }
 
-fn test_binary(line: &str) -> Result<Option<TestBinary>> {
-    let artifact: Artifact =
-        serde_json::from_str(line).context("failed to read what cargo says it built")?;
+fn test_binary(artifact: Artifact) -> Result<Option<TestBinary>> {
     let Some(program) = artifact.executable.filter(|_| artifact.profile.test) else {
         return Ok(None);
     };
@@ -163,6 +128,7 @@ impl TestBinary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::artifacts;
 
     fn built(package: &str, kind: &str, name: &str, test: bool) -> Option<Ground> {
         let message = serde_json::json!({
@@ -173,7 +139,7 @@ mod tests {
             "profile": {"test": test},
             "executable": "/target/program",
         });
-        let binaries = test_binaries(&message.to_string()).unwrap();
+        let binaries = test_binaries(artifacts(&message.to_string()).unwrap()).unwrap();
         binaries.first().map(|binary| binary.ground)
     }
 

@@ -1,10 +1,10 @@
 //! The layer of tests that need an API server but no nodes: up in seconds, without root.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::binaries::{Ground, TestBinary, on};
 use super::tally::Tally;
-use crate::cluster::{Cluster, Local};
+use crate::cluster::Local;
 use crate::down::TEST_CONTROL_PLANE;
 use crate::stage::Log;
 use crate::workplace::Workplace;
@@ -16,21 +16,10 @@ pub(super) fn run(
     part: Option<&str>,
     log: &Log,
 ) -> Result<Tally> {
-    let plane = Local::control_plane(workplace, TEST_CONTROL_PLANE);
-    plane.stop(log)?;
-    let tally = plane
-        .start(log)
-        .and_then(|()| run_on(&plane, built, part, log));
-    plane.stop(log)?;
-    tally
-}
-
-fn run_on(plane: &Local, built: &[TestBinary], part: Option<&str>, log: &Log) -> Result<Tally> {
-    let kubeconfig = plane
-        .kubeconfig()?
-        .context("failed to find the control plane just started")?;
-    let environment = [("WINDLASS_TEST_KUBECONFIG", kubeconfig.as_path())];
-    on(built, Ground::ControlPlane)
-        .map(|binary| binary.run(part.as_slice(), &environment, log))
-        .sum()
+    Local::control_plane(workplace, TEST_CONTROL_PLANE).during(log, |kubeconfig| {
+        let environment = [("WINDLASS_TEST_KUBECONFIG", kubeconfig.as_path())];
+        on(built, Ground::ControlPlane)
+            .map(|binary| binary.run(part.as_slice(), &environment, log))
+            .sum()
+    })
 }

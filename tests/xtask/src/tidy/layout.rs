@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::rules;
-use crate::command;
 use crate::stage::Log;
+use crate::workplace::project_paths;
 
 /// A file of the project: its path in the checkout, and its text unless it is binary or gone.
 pub(super) struct ProjectFile {
@@ -30,19 +29,8 @@ pub(super) fn run(checkout: &Path, log: &Log) -> Result<()> {
 }
 
 fn project_files(checkout: &Path) -> Result<Vec<ProjectFile>> {
-    let mut git = Command::new("git");
-    git.current_dir(checkout);
-    git.args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
-    let listed = command::capture(&mut git)?;
-    let paths = listed.split('\0').filter(|path| !path.is_empty());
-    let there = paths.filter(|path| checkout.join(path).is_file());
-    there.map(|path| read(checkout, path)).collect()
+    let paths = project_paths(checkout)?;
+    paths.iter().map(|path| read(checkout, path)).collect()
 }
 
 fn read(checkout: &Path, path: &str) -> Result<ProjectFile> {

@@ -9,7 +9,7 @@ use windlass_e2e::audit::Writes;
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
-use super::subject::{SAMPLE, condition, kind};
+use super::subject::{SAMPLE, is_well, kind};
 
 const WATCHED: Duration = Duration::from_secs(60);
 const OBJECTS: usize = 20;
@@ -52,10 +52,5 @@ fn small(name: &str) -> Result<DynamicObject> {
 
 async fn settled(ns: &Namespace, name: &str) -> Result<DynamicObject> {
     let expectation = ns.expect_dynamic(&kind(), name);
-    expectation
-        .to("be well", |redis| {
-            condition(redis, "Ready") == Some("True")
-                && condition(redis, "Reconciled") == Some("True")
-        })
-        .await
+    expectation.to("be well", is_well).await
 }

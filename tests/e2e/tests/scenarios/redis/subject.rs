@@ -65,12 +65,7 @@ impl<'a> Redis<'a> {
     /// Waits until there are so many servers, one of them the primary, and status says that all is
     /// as it should be.
     pub(super) async fn settled(&self, what: &str, servers: usize) -> Result<DynamicObject> {
-        let settled = self.expect().to(what, |redis| {
-            condition(redis, "Ready") == Some("True")
-                && condition(redis, "Reconciled") == Some("True")
-                && redis.data["status"]["observedGeneration"].as_i64() == redis.metadata.generation
-        });
-        settled.await?;
+        self.expect().to(what, is_well).await?;
         eventually("every Pod is ready and has a role", async || {
             self.check_roles(servers).await
         })
@@ -270,10 +265,10 @@ impl<'a> Redis<'a> {
 
 /// Connects as the user that the password belongs to.
 pub(super) async fn connect(host: &str, password: &str) -> Result<MultiplexedConnection> {
-    let information = (host, 6379)
-        .into_connection_info()?
-        .set_redis_settings(redis::RedisConnectionInfo::default().set_password(password));
-    let client = redis::Client::open(information)?;
+    let client = client(
+        host,
+        redis::RedisConnectionInfo::default().set_password(password),
+    )?;
     let config = redis::AsyncConnectionConfig::new()
         .set_connection_timeout(Some(ANSWER))
         .set_response_timeout(Some(ANSWER));
@@ -286,10 +281,21 @@ fn client_as(host: &str, user: &str, password: &str) -> Result<redis::Client> {
     let login = redis::RedisConnectionInfo::default()
         .set_username(user)
         .set_password(password);
+    client(host, login)
+}
+
+fn client(host: &str, login: redis::RedisConnectionInfo) -> Result<redis::Client> {
     let information = (host, 6379)
         .into_connection_info()?
         .set_redis_settings(login);
     Ok(redis::Client::open(information)?)
+}
+
+/// Whether status says that all is as the spec wants it.
+pub(super) fn is_well(redis: &DynamicObject) -> bool {
+    condition(redis, "Ready") == Some("True")
+        && condition(redis, "Reconciled") == Some("True")
+        && redis.data["status"]["observedGeneration"].as_i64() == redis.metadata.generation
 }
 
 /// The status of a condition.
