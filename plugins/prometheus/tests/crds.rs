@@ -1,7 +1,11 @@
-//! Writes the CRDs of the plugin's kinds into `crds/`, or with `--check` fails when they are not what would be written.
+//! `crds/` holds what the Rust types say. `UPDATE_GOLDEN=1 cargo test` writes the files anew.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use kube::core::schema::StructuralSchemaRewriter;
 use schemars::JsonSchema;
@@ -11,6 +15,7 @@ use windlass_prometheus::api::status::PrometheusStatus;
 use windlass_prometheus::api::{
     PodMonitorSpec, ProbeSpec, PrometheusSpec, RuleSpec, ServiceMonitorSpec,
 };
+use windlass_sdk::golden;
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 
@@ -23,44 +28,13 @@ struct Kind {
     spec: Value,
 }
 
-fn main() -> ExitCode {
-    let check = std::env::args()
-        .skip(1)
-        .any(|argument| argument == "--check");
+#[test]
+fn the_crds_are_generated() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
-    let mut done = true;
     for kind in kinds() {
-        let name = format!("monitoring.coreos.com_{}.yaml", kind.plural);
-        done &= match render(&crd(kind)) {
-            Ok(text) => settle(&folder.join(&name), &text, check),
-            Err(why) => {
-                eprintln!("failed to write {name}: {why}");
-                false
-            }
-        };
+        let crd = serde_json::from_value(crd(kind)).unwrap();
+        golden::check_crd(&folder, &crd, "plugins/prometheus");
     }
-    match done {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
-}
-
-fn settle(file: &Path, text: &str, check: bool) -> bool {
-    if std::fs::read_to_string(file).is_ok_and(|there| there == text) {
-        return true;
-    }
-    if check {
-        eprintln!(
-            "{} is out of date: run cargo run --release -p windlass-prometheus --example crds",
-            file.display()
-        );
-        return false;
-    }
-    let written = std::fs::write(file, text);
-    if let Err(why) = &written {
-        eprintln!("failed to write {}: {why}", file.display());
-    }
-    written.is_ok()
 }
 
 fn kinds() -> [Kind; 5] {
@@ -203,11 +177,4 @@ fn columns() -> Value {
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
         {"name": "Paused", "type": "boolean", "jsonPath": ".status.paused", "priority": 1},
     ])
-}
-
-fn render(crd: &Value) -> Result<String, Box<dyn std::error::Error>> {
-    let yaml = serde_saphyr::to_string(crd)?;
-    Ok(format!(
-        "# Generated from the Rust types of plugins/prometheus; see README.md.\n{yaml}"
-    ))
 }
