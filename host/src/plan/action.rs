@@ -11,7 +11,7 @@ use crate::plugin::bindings::{
     Part, PatchAction, RedisAction, SecretKey,
 };
 use crate::plugin::grants::{Grant, Grants, Protocol};
-use crate::query::check_read_only;
+use crate::query::{check_read_only, check_request};
 
 /// How many actions one plan may have.
 const MOST_ACTIONS: usize = 1024;
@@ -159,20 +159,7 @@ impl Checks<'_> {
             body: _,
         } = action;
         self.grant(what, Grant::Act(Protocol::Http, target.port))?;
-        if !path.starts_with('/') {
-            return Err(Refused::form(what, "its path does not begin with /"));
-        }
-        let forbidden = ["authorization", "cookie", "host"];
-        match headers
-            .iter()
-            .find(|(name, _)| forbidden.contains(&name.to_ascii_lowercase().as_str()))
-        {
-            Some((name, _)) => Err(Refused::form(
-                what,
-                format!("the header {name} is not the plugin's to set"),
-            )),
-            None => Ok(()),
-        }
+        check_request(path, headers).map_err(|why| Refused::form(what, why))
     }
 
     fn patch(&self, what: &str, action: &PatchAction) -> Result<(), Refused> {
@@ -332,5 +319,56 @@ fn check_patch(patch: &str) -> Result<(), String> {
     match patch.get("metadata") {
         None | Some(Value::Object(_)) => Ok(()),
         Some(_) => Err("its patch replaces all of metadata".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cache::tests::object;
+    use crate::plugin::bindings::{HttpActionMethod, PodPort};
+
+    /// Why an HTTP action is refused; None when it is not.
+    fn refused(path: &str, header: &str) -> Option<String> {
+        let effect = Effect::Http(HttpAction {
+            target: PodPort {
+                pod: "p".into(),
+                uid: "u".into(),
+                port: 9090,
+            },
+            method: HttpActionMethod::Post,
+            path: path.into(),
+            headers: vec![(header.into(), "x".into())],
+            body: String::new(),
+        });
+        let meta = json!({"metadata": {"name": "a", "namespace": "default"}});
+        let checks = Checks {
+            owner: &object("example.com/v1", "Thing", meta),
+            grants: &["act:http:9090".parse().unwrap()].into_iter().collect(),
+            children: &BTreeSet::new(),
+        };
+        let action = Action {
+            id: "one".into(),
+            effect,
+            timeout: 1,
+            long: None,
+        };
+        checks.action(&action).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_http_action_keeps_to_what_a_query_keeps_to() {
+        assert_eq!(refused("/-/reload", "Accept"), None);
+        for (path, header, hint) in [
+            ("@other.example.com/", "Accept", "does not begin with /"),
+            ("/\r\n", "Accept", "control character"),
+            ("/", "Cookie", "not the plugin's to set"),
+        ] {
+            let why = refused(path, header).unwrap_or_default();
+            assert!(why.starts_with("action one: "), "{why}");
+            assert!(why.contains(hint), "{path:?} {header}: {why}");
+        }
     }
 }

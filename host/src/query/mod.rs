@@ -20,7 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-pub use self::http::{HttpCall, HttpReply, Method};
+pub use self::http::{HttpCall, HttpReply, Method, check_request};
 pub use self::read_only::{NotReadOnly, check_read_only};
 pub use self::redis::{RedisSession, RedisWire};
 pub use self::since::Silence;
@@ -278,6 +278,9 @@ impl Queries {
         let target = match self.targets.verify(owner, pod) {
             Ok(target) => target,
             Err(error) => return self.unreachable(&pod.uid, error.to_string()),
+        if let Err(why) = check_request(&query.path, &query.headers) {
+            return Answer::Refused(format!("http: {why}"));
+        }
         };
         let call = HttpCall {
             at: target.at,

@@ -34,7 +34,7 @@ pub(crate) enum Verb {
     Reproduce,
     /// Break each law of the host in a copy, and see that its test turns red.
     Mutations,
-    /// Check formatting, lints, dependencies, generated files and layout.
+    /// Check formatting, lints, dependencies and layout.
     Tidy(TidyOptions),
     /// Write the host's roles anew from what the plugins are granted.
     Roles,
@@ -63,16 +63,14 @@ pub(crate) struct UpOptions {
 /// Where a cluster comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Source {
-    /// kind or k3d where Docker answers, else this machine, else the simulator.
+    /// kind or k3d where Docker answers, else this machine.
     Auto,
-    /// The cluster that KUBECONFIG points to.
+    /// The cluster that KUBECONFIG points to, with --outside.
     Current,
     /// kind, or k3d where only that is installed: needs Docker.
     Kind,
     /// A real Kubernetes of processes on this machine: needs root, Debian and Go.
     Local,
-    /// No cluster but a simulated one.
-    Simulated,
 }
 
 #[derive(Debug, Args)]
@@ -141,7 +139,7 @@ impl BenchOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct TidyOptions {
-    /// Mend what a formatter or generator can mend.
+    /// Mend what a formatter can mend.
     #[arg(long)]
     pub(crate) fix: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::args::UpOptions;
 use crate::cluster::{self, Choice, Cluster};
@@ -22,6 +22,7 @@ const GIB_NEEDED: u64 = 12;
 pub(crate) fn run(workplace: &Workplace, options: &UpOptions) -> Result<()> {
     let begun = Instant::now();
     let choice = cluster::choose(options.cluster)?;
+    require_way_in(choice, options)?;
     if !cluster::Local::is_built(workplace) {
         prepare::require_room(workplace.cache(), GIB_NEEDED)?;
     }
@@ -41,6 +42,17 @@ pub(crate) fn run(workplace: &Workplace, options: &UpOptions) -> Result<()> {
         return install::run_outside(workplace, cluster.as_ref());
     }
     print!("\n{}", install::show_sample(workplace, cluster.as_ref())?);
+    Ok(())
+}
+
+/// A cluster that was not made here takes images from its registry only, which has none of this checkout.
+fn require_way_in(choice: Choice, options: &UpOptions) -> Result<()> {
+    if choice == Choice::Current && !options.outside {
+        bail!(
+            "the host's image cannot be loaded into a cluster that was not made here: add --outside to run the host \
+             beside it, or install an image of your own as deploy/README.md says"
+        );
+    }
     Ok(())
 }
 
@@ -99,5 +111,25 @@ fn kubectl() -> &'static str {
     match command::succeeds(version.args(["version", "--client"])) {
         true => "kubectl",
         false => "cargo xtask kubectl --",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{ClusterName, Source};
+
+    #[test]
+    fn a_cluster_of_others_gets_its_host_from_outside() {
+        let mut options = UpOptions {
+            cluster_name: ClusterName { name: "dev".into() },
+            cluster: Source::Current,
+            outside: false,
+        };
+        let error = require_way_in(Choice::Current, &options).unwrap_err();
+        assert!(error.to_string().contains("--outside"), "{error}");
+        require_way_in(Choice::Local, &options).unwrap();
+        options.outside = true;
+        require_way_in(Choice::Current, &options).unwrap();
     }
 }

@@ -70,13 +70,11 @@ fn choose_on(machine: &Machine, source: Source) -> Result<Choice> {
         Source::Current => Ok(Choice::Current),
         Source::Kind => containers_on(machine),
         Source::Local => local_on(machine),
-        Source::Simulated => bail!("the simulator is not there yet: it comes with a later issue"),
         Source::Auto => containers_on(machine)
             .or_else(|_| local_on(machine))
             .or_else(|_| {
                 bail!(
-                    "no cluster can be made here: {} (kind, k3d), {} (local); the simulator comes \
-                 with a later issue",
+                    "no cluster can be made here: {} (kind, k3d), {} (local)",
                     machine.lacks_for_containers().unwrap_or_default(),
                     machine.lacks_for_local().unwrap_or_default(),
                 )
@@ -178,7 +176,6 @@ mod tests {
                 Source::Auto,
                 "you are not root",
             ),
-            (ROOT_ON_DEBIAN, Source::Simulated, "later issue"),
         ];
         for (machine, source, expected) in cases {
             let error = choose_on(&machine, source).unwrap_err().to_string();
