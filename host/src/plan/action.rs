@@ -210,11 +210,11 @@ impl Checks<'_> {
 
     /// A Secret of another namespace than the object's own needs a grant of its own.
     pub(super) fn secret(&self, what: &str, key: &SecretKey) -> Result<(), Refused> {
-        match self.owner.key.namespace.as_deref() == Some(&key.namespace) {
-            true => Ok(()),
-            false => self.grant(
+        match Grant::to_take(key, &self.owner.key) {
+            None => Ok(()),
+            Some(grant) => self.grant(
                 &format!("{what}, which takes Secret {}/{},", key.namespace, key.name),
-                Grant::SlotsFrom(key.namespace.clone()),
+                grant,
             ),
         }
     }

@@ -9,7 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::object::{Kind, NotAKind};
+use crate::object::{Kind, NotAKind, ObjectKey};
+use crate::plugin::bindings::SecretKey;
 
 /// In the place of a namespace: every one.
 pub const EVERY: &str = "*";
@@ -32,7 +33,7 @@ pub enum Grant {
     Delete(Kind),
     /// Evicting the object's own Pods: `act:evict`.
     Evict,
-    /// Secret values of that namespace in slots: `slots-from:NAMESPACE`; `slots-from:*` for every namespace.
+    /// Secret values of that namespace in slots and logins: `slots-from:NAMESPACE`; `slots-from:*` for every namespace.
     SlotsFrom(String),
     /// HTTP queries to a server outside the cluster: `host:NAME:PORT`.
     Host(ExternalHost),
@@ -65,6 +66,14 @@ pub struct ExternalHost {
 pub struct NotAGrant {
     text: String,
     why: String,
+}
+
+impl Grant {
+    /// What it needs to take a value for `taker`, an object; None for a Secret of the object's own namespace.
+    pub fn to_take(key: &SecretKey, taker: &ObjectKey) -> Option<Self> {
+        let own = taker.namespace.as_ref() == Some(&key.namespace);
+        (!own).then(|| Self::SlotsFrom(key.namespace.clone()))
+    }
 }
 
 impl fmt::Display for Protocol {

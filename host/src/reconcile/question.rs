@@ -7,7 +7,9 @@ use kube::core::Selector;
 use crate::cache::selector;
 use crate::object::{Kind, ObjectKey};
 use crate::plugin::Grant;
-use crate::plugin::bindings::{Detail, HttpTarget, Namespaces, ObjectQuery, ObjectRef, Question};
+use crate::plugin::bindings::{
+    Detail, HttpTarget, Login, Namespaces, ObjectQuery, ObjectRef, Question,
+};
 use crate::plugin::grants::{ExternalHost, Protocol};
 
 /// A question, understood.
@@ -17,8 +19,8 @@ pub(super) enum Understood {
     Object(ObjectKey),
     /// Objects of a kind.
     Objects(Objects),
-    /// A query, answered by somebody outside; with the grant that it needs.
-    Query(Grant),
+    /// A query, answered by somebody outside; with the grants that it needs.
+    Query(Vec<Grant>),
 }
 
 /// Which objects are asked for.
@@ -55,12 +57,17 @@ impl Understood {
         match question {
             Question::Object(object) => Ok(Self::Object(key(object))),
             Question::Objects(query) => objects(query, owner).map(Self::Objects),
-            Question::Redis(query) => Ok(Self::Query(Grant::Query(
-                Protocol::Redis,
-                query.target.port,
-            ))),
-            Question::Sql(query) => Ok(Self::Query(Grant::Query(Protocol::Sql, query.target.port))),
-            Question::Http(query) => http_grant(&query.target).map(Self::Query),
+            Question::Redis(query) => {
+                let asks = Grant::Query(Protocol::Redis, query.target.port);
+                Ok(Self::Query(logged_in(asks, query.login.as_ref(), owner)))
+            }
+            Question::Sql(query) => {
+                let asks = Grant::Query(Protocol::Sql, query.target.port);
+                Ok(Self::Query(logged_in(asks, Some(&query.login), owner)))
+            }
+            Question::Http(query) => {
+                http_grant(&query.target).map(|grant| Self::Query(vec![grant]))
+            }
         }
     }
 
@@ -76,7 +83,7 @@ impl Understood {
                     .chain(namespaces)
                     .collect()
             }
-            Self::Query(grant) => vec![grant.clone()],
+            Self::Query(grants) => grants.clone(),
         }
     }
 }
@@ -120,6 +127,13 @@ fn objects(query: &ObjectQuery, owner: &ObjectKey) -> Result<Objects, String> {
     })
 }
 
+/// The grant to ask, and those to take the login's passwords.
+fn logged_in(asks: Grant, login: Option<&Login>, owner: &ObjectKey) -> Vec<Grant> {
+    let passwords = login.into_iter().flat_map(|login| &login.passwords);
+    let taken = passwords.filter_map(|key| Grant::to_take(key, owner));
+    [asks].into_iter().chain(taken).collect()
+}
+
 fn http_grant(target: &HttpTarget) -> Result<Grant, String> {
     match target {
         HttpTarget::Pod(pod) => Ok(Grant::Query(Protocol::Http, pod.port)),
@@ -143,7 +157,9 @@ fn external_host(url: &str) -> Result<ExternalHost, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::bindings::{HttpMethod, HttpQuery, Login, PodPort, RedisQuery, SqlQuery};
+    use crate::plugin::bindings::{
+        HttpMethod, HttpQuery, PodPort, RedisQuery, SecretKey, SqlQuery,
+    };
 
     fn owner() -> ObjectKey {
         let kind = Kind::new("example.com/v1", "Thing");
@@ -183,31 +199,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn each_question_needs_its_grants() {
-        let redis = RedisQuery {
+    fn redis(login: Option<Login>) -> Question {
+        Question::Redis(RedisQuery {
             target: pod(6379),
-            login: None,
+            login,
             commands: vec![],
             timeout: 1,
-        };
-        let sql = SqlQuery {
+        })
+    }
+
+    fn sql(login: Login) -> Question {
+        Question::Sql(SqlQuery {
             target: pod(3306),
-            login: Login {
-                user: "observer".into(),
-                passwords: vec![],
-            },
+            login,
             statements: vec![],
             timeout: 1,
+        })
+    }
+
+    /// A login with passwords from these namespaces.
+    fn login(namespaces: &[&str]) -> Login {
+        let password = |namespace: &&str| SecretKey {
+            namespace: (*namespace).into(),
+            name: "auth".into(),
+            key: "password".into(),
         };
+        Login {
+            user: "observer".into(),
+            passwords: namespaces.iter().map(password).collect(),
+        }
+    }
+
+    #[test]
+    fn each_question_needs_its_grants() {
         for (question, expected) in [
             (pods(Namespaces::Same, "app=a"), "read:v1/Pod"),
             (
                 pods(Namespaces::Labelled("team=a".into()), ""),
                 "read:v1/Pod read:v1/Namespace",
             ),
-            (Question::Redis(redis), "query:redis:6379"),
-            (Question::Sql(sql), "query:sql:3306"),
+            (redis(None), "query:redis:6379"),
+            (redis(Some(login(&["default"]))), "query:redis:6379"),
+            (
+                redis(Some(login(&["default", "other"]))),
+                "query:redis:6379 slots-from:other",
+            ),
+            (sql(login(&["default"])), "query:sql:3306"),
+            (sql(login(&["other"])), "query:sql:3306 slots-from:other"),
             (http(HttpTarget::Pod(pod(9090))), "query:http:9090"),
             (
                 http(HttpTarget::External("https://S3.example.com".into())),

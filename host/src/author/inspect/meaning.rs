@@ -34,10 +34,10 @@ pub(super) fn meaning(grant: &Grant) -> String {
         Grant::Delete(kind) => format!("deletes {}, so many in a minute", plural(&kind.kind)),
         Grant::Evict => "asks for its own Pods to be evicted, which respects PodDisruptionBudgets".into(),
         Grant::SlotsFrom(namespace) if namespace == EVERY => {
-            "puts values of Secrets of every namespace into its children, without seeing them".into()
+            "puts values of Secrets of every namespace into its children and logs in with them, without seeing them".into()
         }
         Grant::SlotsFrom(namespace) => {
-            format!("puts values of Secrets of namespace {namespace} into its children, without seeing them")
+            format!("puts values of Secrets of namespace {namespace} into its children and logs in with them, without seeing them")
         }
         Grant::Host(host) => format!("sends HTTP GET requests to {host}, outside the cluster"),
     }
