@@ -1,6 +1,8 @@
 //! From the command line to a running host: loads plugins and puts the rooms together.
 
 use std::collections::BTreeSet;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -254,6 +256,7 @@ pub async fn print_rbac(arguments: &RbacArgs) -> anyhow::Result<()> {
 /// When a file cannot be read or compiled.
 pub async fn compile(into: &Path, components: &[PathBuf]) -> anyhow::Result<()> {
     let compiler = Compiler::this_program().context("failed to find this program's own file")?;
+    make_for_others(into).with_context(|| format!("failed to make {}", into.display()))?;
     let loader = Loader::new(into, compiler)?;
     let mut made = BTreeSet::new();
     for path in components {
@@ -263,6 +266,12 @@ pub async fn compile(into: &Path, components: &[PathBuf]) -> anyhow::Result<()> 
     }
     // What an earlier image had.
     evict(into, 0, |name| made.contains(name)).context("failed to clear the folder")
+}
+
+/// A folder that goes into an image, where the host that reads it is another user.
+fn make_for_others(folder: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o755).create(folder)
 }
 
 /// What of plugins is kept on disk, and who uses it.
@@ -394,5 +403,22 @@ fn lease_settings(arguments: &RunArgs, entropy: &SharedEntropy) -> LeaseSettings
         name: LEASE.into(),
         identity: format!("{}_{:08x}", arguments.identity, u32::from_be_bytes(suffix)),
         duration: arguments.lease_duration,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_for_an_image_is_readable_by_all_and_writable_by_its_maker() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("plugins/compiled");
+        make_for_others(&folder).unwrap();
+        make_for_others(&folder).unwrap();
+        let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
     }
 }

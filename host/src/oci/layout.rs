@@ -2,7 +2,9 @@
 //!
 //! Guarantees: what is written is whole or not there, whenever the process ends; what is read has its digest.
 
+use std::fs::Permissions;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -15,6 +17,9 @@ use super::repository::{LARGEST_MANIFEST, Name, Repository, RepositoryError};
 
 /// The annotation that holds a tag.
 const TAG: &str = "org.opencontainers.image.ref.name";
+
+/// The mode of its files: a layout goes into images and onto other machines, where others read it.
+const FOR_ALL_TO_READ: u32 = 0o644;
 
 const INDEX_MEDIA_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 
@@ -114,7 +119,9 @@ impl Layout {
         let written = || {
             let folder = path.parent().unwrap_or(&self.0);
             std::fs::create_dir_all(folder)?;
-            let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+            let mut draft = tempfile::Builder::new()
+                .permissions(Permissions::from_mode(FOR_ALL_TO_READ))
+                .tempfile_in(folder)?;
             draft.write_all(bytes)?;
             draft.as_file().sync_all()?;
             draft.persist(path)?;
@@ -245,5 +252,32 @@ fn disk(path: &Path, error: &io::Error) -> RepositoryError {
     RepositoryError::Disk {
         what: path.display().to_string(),
         why: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn others_can_read_what_is_written_and_cannot_change_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        layout.put_blob(b"component").await.unwrap();
+        layout
+            .put_manifest(b"{}", "application/json", Some("one"))
+            .await
+            .unwrap();
+        let blob = layout.blob_path(&Digest::of(b"component"));
+        for file in [
+            blob,
+            folder.path().join("index.json"),
+            folder.path().join("oci-layout"),
+        ] {
+            let mode = std::fs::metadata(&file).unwrap().mode();
+            assert_eq!(mode & 0o777, 0o644, "{}", file.display());
+        }
     }
 }

@@ -6,7 +6,9 @@
 //! host alone writes.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::hash::{Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -147,6 +149,8 @@ impl Cache {
         };
         let draft = tempfile::Builder::new()
             .prefix(".draft-")
+            // What comes with a host is read by whomever the host runs as; the directory tells who may.
+            .permissions(Permissions::from_mode(0o644))
             .tempfile_in(self.directory.path())
             .map_err(|error| unusable(error.to_string()))?;
         self.compiler.compile(engine, wasm, draft.path()).await?;
@@ -288,6 +292,9 @@ mod tests {
         let shipped = parent.path().join("shipped");
         let made = Cache::open(&shipped, Compiler::Here).unwrap();
         made.component(&engine, EMPTY).await.unwrap();
+        // Whoever compiled it may be another user than the host that it goes to.
+        let entry = std::fs::metadata(shipped.join(entry_name(&engine, EMPTY))).unwrap();
+        assert_eq!(entry.permissions().mode() & 0o777, 0o644);
         let nobody = Compiler::Child("/nonexistent".into());
         let cache = Cache::open(&parent.path().join("cache"), nobody).unwrap();
         assert!(cache.component(&engine, EMPTY).await.is_err());
