@@ -1,13 +1,14 @@
 //! Secret values: read here, filled in by the rooms that act, never told to a plugin.
 //!
 //! Guarantees: a [`SecretValue`] cannot be printed or serialised and is wiped when dropped. What a plugin sees of
-//! a Secret is a keyed digest of each value ([`Secrets::redacted`]). What comes back from a database is masked
-//! for every value that was used in the same namespace ([`Secrets::mask`]).
+//! a Secret is a keyed digest of each value ([`Secrets::redacted`]). What comes back from a server is masked for
+//! every value that was taken for objects of the same namespace, wherever it came from ([`Secrets::mask`]).
+
+mod masks;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aho_corasick::AhoCorasick;
 use hmac::{Hmac, KeyInit, Mac};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -23,8 +24,7 @@ use crate::entropy::SharedEntropy;
 use crate::object::{Kind, Object, ObjectKey};
 use crate::plugin::bindings::SecretKey;
 
-/// Shorter values are not masked: they would also blot out half of every text.
-const SHORTEST_MASKED: usize = 8;
+pub(crate) use masks::Masks;
 
 /// The Secret in the host's own namespace that keys the digests. All hosts share it, so that a takeover sees the
 /// same digests; it is made once and never changes.
@@ -83,14 +83,6 @@ struct Version {
 /// What stands where a secret value stood.
 pub const MASK: &str = "[masked]";
 
-/// What to blot out of texts from one namespace.
-#[derive(Default)]
-struct Masks {
-    values: Vec<Zeroizing<Vec<u8>>>,
-    /// Made again after a new value came.
-    finder: Option<AhoCorasick>,
-}
-
 /// Reads Secrets, and remembers the values of those whose version did not change.
 pub struct Secrets {
     cluster: Cluster,
@@ -100,6 +92,7 @@ pub struct Secrets {
     namespace: String,
     digest_key: OnceCell<SecretValue>,
     versions: Mutex<HashMap<ObjectKey, Arc<Version>>>,
+    /// By namespace; of what is cluster-scoped, under the empty name.
     masks: Mutex<HashMap<String, Masks>>,
 }
 
@@ -117,11 +110,17 @@ impl Secrets {
         }
     }
 
-    /// The value of one key. From now on it is masked in what comes from its namespace.
+    /// The value of one key, taken for `taker`: an object that is served, or a child of one. From now on it is masked
+    /// in what is told about objects of the taker's namespace and of the Secret's. Whether it may be taken was
+    /// checked before.
     ///
     /// # Errors
     /// When the Secret or the key is missing, or the API server does not answer.
-    pub async fn value(&self, key: &SecretKey) -> Result<SecretValue, SecretError> {
+    pub async fn value(
+        &self,
+        key: &SecretKey,
+        taker: &ObjectKey,
+    ) -> Result<SecretValue, SecretError> {
         let version = self.version(&key.namespace, &key.name).await?;
         let value = version
             .values
@@ -132,7 +131,8 @@ impl Secrets {
                 name: key.name.clone(),
                 key: key.key.clone(),
             })?;
-        self.remember(&key.namespace, &value);
+        self.remember(taker, &value);
+        self.remember_in(&key.namespace, &value);
         Ok(value)
     }
 
@@ -185,43 +185,29 @@ impl Secrets {
         Ok(Some(without_values(secret, data)))
     }
 
-    /// `text` with every secret value of `namespace` that the host has used replaced by `[masked]`.
-    pub fn mask(&self, namespace: &str, text: &str) -> String {
-        let mut masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(masks) = masks
-            .get_mut(namespace)
-            .filter(|masks| !masks.values.is_empty())
-        else {
-            return text.to_owned();
-        };
-        let finder = masks
-            .finder
-            .take()
-            .or_else(|| AhoCorasick::new(masks.values.iter().map(|value| value.as_slice())).ok());
-        let Some(finder) = finder else {
-            // Without a finder nothing can be shown to be free of secrets.
-            return "[masked: too many secret values]".to_owned();
-        };
-        let masked = finder.replace_all(text, &vec![MASK; masks.values.len()]);
-        masks.finder = Some(finder);
-        masked
+    /// `text` with [`MASK`] in the place of every secret value that was taken for an object of the same namespace as
+    /// `owner`, or from that namespace.
+    pub fn mask(&self, owner: &ObjectKey, text: &str) -> String {
+        match self.masks().get_mut(namespace(owner)) {
+            Some(masks) => masks.blot(text),
+            None => text.to_owned(),
+        }
     }
 
-    /// Masks `value` from now on in what comes from `namespace`: also for values that the host made itself.
-    pub fn remember(&self, namespace: &str, value: &SecretValue) {
-        if value.expose().len() < SHORTEST_MASKED {
-            return;
-        }
-        let mut masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
-        let masks = masks.entry(namespace.to_owned()).or_default();
-        if !masks
-            .values
-            .iter()
-            .any(|known| known.as_slice() == value.expose())
-        {
-            masks.values.push(Zeroizing::new(value.expose().to_vec()));
-            masks.finder = None;
-        }
+    /// Masks `value` from now on in what is told about objects of the taker's namespace: also for values that the
+    /// host made itself.
+    pub fn remember(&self, taker: &ObjectKey, value: &SecretValue) {
+        self.remember_in(namespace(taker), value);
+    }
+
+    fn remember_in(&self, namespace: &str, value: &SecretValue) {
+        let mut masks = self.masks();
+        masks.entry(namespace.to_owned()).or_default().add(value);
+    }
+
+    /// No operation panics half-way through a change, so a poisoned lock still guards sound masks.
+    fn masks(&self) -> MutexGuard<'_, HashMap<String, Masks>> {
+        self.masks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn version(&self, namespace: &str, name: &str) -> Result<Arc<Version>, SecretError> {
@@ -313,6 +299,11 @@ fn values(data: BTreeMap<String, ByteString>) -> BTreeMap<String, SecretValue> {
     data.into_iter()
         .map(|(key, value)| (key, SecretValue::new(value.0)))
         .collect()
+}
+
+/// Where an object lives; empty for one that is cluster-scoped.
+fn namespace(object: &ObjectKey) -> &str {
+    object.namespace.as_deref().unwrap_or_default()
 }
 
 /// The key of a Secret object.

@@ -292,8 +292,7 @@ impl Actions {
 
     /// What a server says may repeat what it was sent.
     fn masked(&self, owner: &Object, ended: Ended) -> Ended {
-        let namespace = owner.key.namespace.as_deref().unwrap_or_default();
-        let mask = |text: String| self.secrets.mask(namespace, &text);
+        let mask = |text: String| self.secrets.mask(&owner.key, &text);
         match ended {
             Ended::Done(text) => Ended::Done(mask(text)),
             Ended::Failed(text) => Ended::Failed(mask(text)),

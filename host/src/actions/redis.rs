@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Actions, Undone};
 use crate::lease::LeaseGuard;
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use crate::plugin::bindings::{Argument, Part, RedisAction, RedisGuard};
 use crate::query::{RedisSession, Unanswered, check_read_only};
 use crate::target::Verified;
@@ -21,8 +21,9 @@ impl Actions {
         lease: &LeaseGuard,
     ) -> Result<Value, Undone> {
         let target = self.targets.verify(owner, &action.target)?;
-        let login = self.queries.credentials(action.login.as_ref()).await?;
-        let commands = self.filled(&action.commands).await?;
+        let login = action.login.as_ref();
+        let login = self.queries.credentials(&owner.key, login).await?;
+        let commands = self.filled(&owner.key, &action.commands).await?;
         let left = deadline.saturating_duration_since(Instant::now());
         let opened = self
             .databases
@@ -39,19 +40,23 @@ impl Actions {
     }
 
     /// The commands with their secrets filled in.
-    async fn filled(&self, commands: &[Vec<Argument>]) -> Result<Vec<Vec<Vec<u8>>>, Undone> {
+    async fn filled(
+        &self,
+        owner: &ObjectKey,
+        commands: &[Vec<Argument>],
+    ) -> Result<Vec<Vec<Vec<u8>>>, Undone> {
         let mut filled = Vec::with_capacity(commands.len());
         for command in commands {
             let mut arguments = Vec::with_capacity(command.len());
             for argument in command {
-                arguments.push(self.argument(argument).await?);
+                arguments.push(self.argument(owner, argument).await?);
             }
             filled.push(arguments);
         }
         Ok(filled)
     }
 
-    async fn argument(&self, argument: &Argument) -> Result<Vec<u8>, Undone> {
+    async fn argument(&self, owner: &ObjectKey, argument: &Argument) -> Result<Vec<u8>, Undone> {
         let parts = match argument {
             Argument::Text(text) => return Ok(text.clone().into_bytes()),
             Argument::Parts(parts) => parts,
@@ -61,7 +66,7 @@ impl Actions {
             match part {
                 Part::Text(text) => joined.extend_from_slice(text.as_bytes()),
                 Part::Secret(key) => {
-                    joined.extend_from_slice(self.secrets.value(key).await?.expose())
+                    joined.extend_from_slice(self.secrets.value(key, owner).await?.expose())
                 }
             }
         }

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{Actions, Undone};
 use crate::lease::LeaseGuard;
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use crate::plugin::bindings::{Part, SqlAction, SqlGuard};
 use crate::query::{SqlSession, Unanswered, check_statements, literal};
 use crate::target::Verified;
@@ -41,8 +41,8 @@ impl Actions {
     ) -> Result<Value, Undone> {
         let Deadlines { ready, done } = deadlines;
         let target = self.targets.verify(owner, &action.target)?;
-        let login = self.queries.filled(&action.login).await?;
-        let statements = self.statements(&action.statements).await?;
+        let login = self.queries.filled(&owner.key, &action.login).await?;
+        let statements = self.statements(&owner.key, &action.statements).await?;
         let left = ready.saturating_duration_since(Instant::now());
         let opened = self.databases.sql_session(target.at, &login, left).await;
         let mut session = opened.map_err(|error| Undone::NotSent(error.to_string()))?;
@@ -55,21 +55,25 @@ impl Actions {
         sent(session.as_mut(), &statements, &target, done).await
     }
 
-    async fn statements(&self, statements: &[Vec<Part>]) -> Result<Vec<Statement>, Undone> {
+    async fn statements(
+        &self,
+        owner: &ObjectKey,
+        statements: &[Vec<Part>],
+    ) -> Result<Vec<Statement>, Undone> {
         let mut filled = Vec::with_capacity(statements.len());
         for parts in statements {
-            filled.push(self.statement(parts).await?);
+            filled.push(self.statement(owner, parts).await?);
         }
         Ok(filled)
     }
 
-    async fn statement(&self, parts: &[Part]) -> Result<Statement, Undone> {
+    async fn statement(&self, owner: &ObjectKey, parts: &[Part]) -> Result<Statement, Undone> {
         let mut text = Zeroizing::new(Vec::new());
         for part in parts {
             match part {
                 Part::Text(words) => text.extend_from_slice(words.as_bytes()),
                 Part::Secret(key) => {
-                    let value = self.secrets.value(key).await?;
+                    let value = self.secrets.value(key, owner).await?;
                     text.extend_from_slice(&Zeroizing::new(literal(value.expose())));
                 }
             }

@@ -50,7 +50,7 @@ impl Filler<'_> {
         }
         let mut values = SlotValues::new();
         for (key, slot) in &child.slots {
-            values.insert(key.clone(), self.join(slot, &randoms).await?);
+            values.insert(key.clone(), self.join(child, slot, &randoms).await?);
         }
         Ok(values)
     }
@@ -72,8 +72,7 @@ impl Filler<'_> {
         let recorded = generated(secret, &random.id);
         if !self.record.generated.contains(&recorded) {
             let value = make(random.length, self.entropy);
-            self.secrets
-                .remember(child.key.namespace.as_deref().unwrap_or_default(), &value);
+            self.secrets.remember(&child.key, &value);
             return Ok(value);
         }
         let carried = self.standing(child, &copy_name(secret), key).await?;
@@ -98,23 +97,29 @@ impl Filler<'_> {
             name: secret.to_owned(),
             key: key.to_owned(),
         };
-        match self.secrets.value(&place).await {
+        match self.secrets.value(&place, &child.key).await {
             Ok(value) => Ok(Some(value).filter(|value| !value.expose().is_empty())),
             Err(SecretError::NoSecret { .. } | SecretError::NoKey { .. }) => Ok(None),
             Err(SecretError::Cluster(error)) => Err(error.into()),
         }
     }
 
-    async fn join(&self, slot: &Slot, randoms: &Randoms) -> Result<SecretValue, ChildTrouble> {
+    async fn join(
+        &self,
+        child: &WantedChild,
+        slot: &Slot,
+        randoms: &Randoms,
+    ) -> Result<SecretValue, ChildTrouble> {
         let mut joined = Zeroizing::new(Vec::new());
         for part in slot.parts() {
             match part {
                 Part::Text(text) => joined.extend_from_slice(text.as_bytes()),
                 Part::Secret(key) => {
-                    joined.extend_from_slice(self.secrets.value(key).await?.expose());
+                    let value = self.secrets.value(key, &child.key).await?;
+                    joined.extend_from_slice(value.expose());
                 }
                 Part::Yaml(key, form) => {
-                    let value = self.secrets.value(key).await?;
+                    let value = self.secrets.value(key, &child.key).await?;
                     let written = yaml::write(value.expose(), *form);
                     let written = written.map_err(|why| ChildTrouble::not_yaml(key, why))?;
                     joined.extend_from_slice(&written);
@@ -154,7 +159,7 @@ pub(super) async fn source_digests(
         if digests.contains_key(key) {
             continue;
         }
-        let value = secrets.value(key).await?;
+        let value = secrets.value(key, &child.key).await?;
         digests.insert(key.clone(), secrets.digest(key, &value).await?);
     }
     Ok(digests)

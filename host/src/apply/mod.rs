@@ -191,9 +191,9 @@ impl Applier {
             Some(_) => Conflicts::Force,
             None => Conflicts::Refuse,
         };
-        let written = write(&self.cluster, desired, &values, conflicts)
-            .await
-            .map_err(|trouble| trouble.masked(|text| self.mask(desired.child, text)))?;
+        // An admission webhook may quote what it refuses.
+        let mask = |text: &str| self.secrets.mask(&desired.child.key, text);
+        let written = write(&self.cluster, desired, &values, conflicts, mask).await?;
         let after = step(Some(&written), desired, round.adopt);
         self.cache.wrote(written);
         match after {
@@ -201,18 +201,6 @@ impl Applier {
             Step::Write(_) => Err(ChildTrouble::NotKept(format!("the annotation {APPLIED}"))),
             Step::InStep | Step::Wait | Step::NameTaken => Ok(()),
         }
-    }
-
-    /// `text` without the secret values that the child takes: an admission webhook may quote what it refuses.
-    fn mask(&self, child: &WantedChild, text: &str) -> String {
-        let sources = child.slots.values().flat_map(Slot::secrets);
-        let others = sources.into_iter().map(|key| key.namespace.as_str());
-        let namespaces: BTreeSet<&str> = others.chain(child.key.namespace.as_deref()).collect();
-        namespaces
-            .into_iter()
-            .fold(text.to_owned(), |text, namespace| {
-                self.secrets.mask(namespace, &text)
-            })
     }
 }
 

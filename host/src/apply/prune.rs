@@ -131,7 +131,11 @@ impl Applier {
         match self.deleted(child, policy).await {
             Ok(()) => pruned.deleted.push(child.key.clone()),
             Err(error) if error.is_not_found() => self.cache.removed(&child.key, &child.uid),
-            Err(error) => pruned.failed.push((child.key.clone(), error.into())),
+            Err(error) => {
+                // An admission webhook may quote what it does not let go.
+                let error = error.masked(|text| self.secrets.mask(&child.key, text));
+                pruned.failed.push((child.key.clone(), error.into()));
+            }
         }
     }
 

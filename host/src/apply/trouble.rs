@@ -88,15 +88,6 @@ impl ChildTrouble {
         }
     }
 
-    /// The same with the API server's words passed through `mask`.
-    pub(super) fn masked(self, mask: impl Fn(&str) -> String) -> Self {
-        match self {
-            Self::Cluster(error) => Self::Cluster(error.masked(mask)),
-            Self::Immutable(error) => Self::Immutable(error.masked(mask)),
-            without_its_words => without_its_words,
-        }
-    }
-
     /// One word for the condition `Synced`.
     pub fn reason(&self) -> &'static str {
         match self {

@@ -19,12 +19,14 @@ pub(super) enum Conflicts {
     Refuse,
 }
 
-/// Writes the child and returns it as the API server has it now, without the values of a Secret.
+/// Writes the child and returns it as the API server has it now, without the values of a Secret. What it says
+/// instead passes through `mask`.
 pub(super) async fn write(
     cluster: &Cluster,
     desired: &Desired<'_>,
     values: &SlotValues,
     conflicts: Conflicts,
+    mask: impl Fn(&str) -> String,
 ) -> Result<Object, ChildTrouble> {
     let key = &desired.child.key;
     if key.namespace.is_some() && !cluster.served(&key.kind).await?.namespaced {
@@ -46,22 +48,27 @@ pub(super) async fn write(
     .await
     {
         Ok(live) => Ok(kept(&key.kind, live)?),
-        Err(error) => {
-            let error = error.masked(|text| without(values, &document, text));
-            Err(match is_immutable(&error) {
-                true => ChildTrouble::Immutable(error),
-                false => error.into(),
-            })
-        }
+        Err(error) => Err(refused(error, |text| {
+            mask(&without(values, &document, text))
+        })),
+    }
+}
+
+/// What a refusal means, in words that passed through `mask`.
+fn refused(error: ClusterError, mask: impl Fn(&str) -> String) -> ChildTrouble {
+    // Asked first: a value may stand in the very words.
+    match is_immutable(&error) {
+        true => ChildTrouble::Immutable(error.masked(mask)),
+        false => error.masked(mask).into(),
     }
 }
 
 /// `text` without what slots became: an admission webhook may quote what it refuses, values in base64 among it.
 fn without(values: &SlotValues, document: &Value, text: &str) -> String {
-    let written = values.keys().filter_map(|key| {
-        let at = |field: &str| document[field][key].as_str();
-        at("data").or_else(|| at("binaryData")).map(str::to_owned)
-    });
+    let data = &document["data"];
+    let written = values
+        .keys()
+        .filter_map(|key| data[key].as_str().map(str::to_owned));
     let plain = values
         .values()
         .map(|value| String::from_utf8_lossy(value.expose()).into_owned());
@@ -97,4 +104,42 @@ fn is_immutable(error: &ClusterError) -> bool {
         "may not be changed",
     ];
     source.code == 422 && words.iter().any(|words| source.message.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::secrets::SecretValue;
+
+    fn values(value: &str) -> SlotValues {
+        BTreeMap::from([("key".to_owned(), SecretValue::new(value.into()))])
+    }
+
+    #[test]
+    fn what_a_slot_became_is_taken_out_of_an_answer_plain_and_as_it_was_sent() {
+        let document = json!({"data": {"key": "bG9naW4=", "other": "b3RoZXI="}});
+        let text = without(&values("login"), &document, "login bG9naW4= b3RoZXI=");
+        assert_eq!(text, "[masked] [masked] b3RoZXI=");
+    }
+
+    #[test]
+    fn a_value_among_the_words_does_not_hide_that_a_field_is_immutable() {
+        let status = kube::core::Status::failure("spec: field is immutable", "Invalid");
+        let error = ClusterError::Refused {
+            what: "apply".into(),
+            source: Box::new(status.with_code(422)),
+        };
+        let trouble = refused(error, |text| {
+            without(&values("immutable"), &json!({}), text)
+        });
+        assert!(matches!(trouble, ChildTrouble::Immutable(_)), "{trouble}");
+        assert!(
+            trouble.to_string().contains("field is [masked]"),
+            "{trouble}"
+        );
+    }
 }

@@ -81,7 +81,7 @@ impl Recorder {
 
     async fn publish_one(&self, owner: &Object, event: &Event) -> Result<(), ClusterError> {
         let own = owner.key.namespace.as_deref().unwrap_or("default");
-        let masked = self.secrets.mask(own, &event.text);
+        let masked = self.secrets.mask(&owner.key, &event.text);
         // The API server wants an Event in the namespace of what it is about.
         let namespace = event.about.namespace.as_deref().unwrap_or(own);
         let note = &masked[..masked.floor_char_boundary(LONGEST)];

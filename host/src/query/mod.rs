@@ -4,7 +4,7 @@
 //! the object; [`Databases`] connects and asks; the answer is masked and becomes a fact. Nothing here fails: a
 //! server that does not answer is a fact.
 //! What may not live here: anything that changes a database (that is `actions`), and any authority decision but
-//! the read-only rule (grants are checked by the round before it asks).
+//! what a query may hold (grants, those for a login's Secrets too, are checked by the round before it asks).
 
 mod http;
 mod kept;
@@ -12,7 +12,10 @@ mod read_only;
 mod redis;
 mod since;
 mod sql;
+#[cfg(test)]
+mod tests;
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +32,7 @@ pub use self::sql::{
 };
 
 use crate::clock::SharedClock;
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use crate::plugin::bindings::{
     Answer, HttpMethod, HttpQuery, HttpTarget, Login, RedisQuery, Reply, SqlQuery, Unreachable,
 };
@@ -231,11 +234,11 @@ impl Queries {
         }
         let target = match self.targets.verify(owner, &query.target) {
             Ok(target) => target,
-            Err(error) => return self.unreachable(&query.target.uid, error.to_string()),
+            Err(error) => return self.unreachable(owner, &query.target.uid, &error),
         };
-        let login = match self.credentials(query.login.as_ref()).await {
+        let login = match self.credentials(&owner.key, query.login.as_ref()).await {
             Ok(login) => login,
-            Err(error) => return self.unreachable(&target.uid, error.to_string()),
+            Err(error) => return self.unreachable(owner, &target.uid, &error),
         };
         let within = Duration::from_millis(query.timeout).min(LONGEST);
         let _turn = self.at_once.acquire().await;
@@ -254,11 +257,11 @@ impl Queries {
         }
         let target = match self.targets.verify(owner, &query.target) {
             Ok(target) => target,
-            Err(error) => return self.unreachable(&query.target.uid, error.to_string()),
+            Err(error) => return self.unreachable(owner, &query.target.uid, &error),
         };
-        let login = match self.filled(&query.login).await {
+        let login = match self.filled(&owner.key, &query.login).await {
             Ok(login) => login,
-            Err(error) => return self.unreachable(&target.uid, error.to_string()),
+            Err(error) => return self.unreachable(owner, &target.uid, &error),
         };
         let within = Duration::from_millis(query.timeout).min(LONGEST);
         let _turn = self.at_once.acquire().await;
@@ -275,12 +278,12 @@ impl Queries {
         let HttpTarget::Pod(pod) = &query.target else {
             return Answer::Refused("host: servers outside the cluster are not served yet".into());
         };
-        let target = match self.targets.verify(owner, pod) {
-            Ok(target) => target,
-            Err(error) => return self.unreachable(&pod.uid, error.to_string()),
         if let Err(why) = check_request(&query.path, &query.headers) {
             return Answer::Refused(format!("http: {why}"));
         }
+        let target = match self.targets.verify(owner, pod) {
+            Ok(target) => target,
+            Err(error) => return self.unreachable(owner, &pod.uid, &error),
         };
         let call = HttpCall {
             at: target.at,
@@ -298,28 +301,33 @@ impl Queries {
         self.told(owner, &target, asked.map(|reply| (reply.to_json(), None)))
     }
 
-    /// The values for a login; None for None.
+    /// The values for a login of `owner`; None for None.
     ///
     /// # Errors
     /// When one of its Secrets cannot be read.
     pub async fn credentials(
         &self,
+        owner: &ObjectKey,
         login: Option<&Login>,
     ) -> Result<Option<Credentials>, SecretError> {
         match login {
-            Some(login) => self.filled(login).await.map(Some),
+            Some(login) => self.filled(owner, login).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// The values for a login.
+    /// The values for a login of `owner`.
     ///
     /// # Errors
     /// When one of its Secrets cannot be read.
-    pub async fn filled(&self, login: &Login) -> Result<Credentials, SecretError> {
+    pub async fn filled(
+        &self,
+        owner: &ObjectKey,
+        login: &Login,
+    ) -> Result<Credentials, SecretError> {
         let mut passwords = Vec::with_capacity(login.passwords.len());
         for key in &login.passwords {
-            passwords.push(self.secrets.value(key).await?);
+            passwords.push(self.secrets.value(key, owner).await?);
         }
         Ok(Credentials {
             user: login.user.clone(),
@@ -336,18 +344,19 @@ impl Queries {
         match asked {
             Ok((body, password)) => {
                 self.silence.heard(&target.uid);
-                let namespace = owner.key.namespace.as_deref().unwrap_or_default();
                 Answer::Reply(Reply {
-                    body: self.secrets.mask(namespace, &body),
+                    body: self.secrets.mask(&owner.key, &body),
                     password,
                 })
             }
-            Err(error) => self.unreachable(&target.uid, error.to_string()),
+            Err(error) => self.unreachable(owner, &target.uid, &error),
         }
     }
 
-    fn unreachable(&self, uid: &str, why: String) -> Answer {
+    /// What a server says while it lets nobody in may repeat what it was sent.
+    fn unreachable(&self, owner: &Object, uid: &str, why: &dyn Display) -> Answer {
         let since = self.silence.noted(uid, self.clock.now());
+        let why = self.secrets.mask(&owner.key, &why.to_string());
         Answer::Unreachable(Unreachable { why, since })
     }
 

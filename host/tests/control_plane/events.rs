@@ -54,16 +54,12 @@ async fn an_event_is_written_once_and_then_counted() {
 #[tokio::test]
 async fn a_secret_value_is_masked() {
     let world = World::new("masked").await;
-    world.secrets.remember(
-        &world.namespace,
-        &SecretValue::new(b"canary-canary".to_vec()),
-    );
+    let owner = world.owner().await;
+    let value = SecretValue::new(b"canary-canary".to_vec());
+    world.secrets.remember(&owner.key, &value);
     world
         .recorder
-        .publish(
-            &world.owner().await,
-            &[event(&world, "AUTH canary-canary failed")],
-        )
+        .publish(&owner, &[event(&world, "AUTH canary-canary failed")])
         .await;
     assert_eq!(
         written(&world).await[0].note.as_deref(),
