@@ -2,11 +2,15 @@
 //!
 //! Rounds are dropped when the lease is lost, but a process that was frozen thaws in the middle of one. So each
 //! request that changes something looks at the lease itself, on the clock that ran on meanwhile, and gets no more
-//! time than what remains of it.
+//! time than what remains of it. What passes is counted.
 
+use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use kube::Client;
 use kube::client::Body;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use tower::BoxError;
 
 use crate::lease::LeaseGuard;
@@ -22,24 +26,77 @@ enum NotSent {
     TooLate,
 }
 
-/// A client that reads at any time and writes only while `lease` is held.
-pub fn writes_under(lease: LeaseGuard, client: Client) -> Client {
+/// What is written, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Written {
+    /// As in roles: `statefulsets.apps`, `pods`, `redis.redis.example.com/status`.
+    pub resource: String,
+    /// `apply`, `create`, `delete`, `patch` or `update`.
+    pub verb: &'static str,
+}
+
+/// How much was written, whatever came of it. Clones count the same.
+pub type Writes = Family<Written, Counter>;
+
+/// A client that reads at any time and writes only while `lease` is held; `writes` counts what it sent.
+pub fn writes_under(lease: LeaseGuard, writes: Writes, client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
-    let service = tower::service_fn(move |request| send(client.clone(), lease.clone(), request));
+    let service = tower::service_fn(move |request| {
+        send(client.clone(), lease.clone(), writes.clone(), request)
+    });
     Client::new(service, namespace)
 }
 
 async fn send(
     client: Client,
     lease: LeaseGuard,
+    writes: Writes,
     request: Request<Body>,
 ) -> Result<http::Response<Body>, BoxError> {
     if request.method() == Method::GET {
         return Ok(client.send(request).await?);
     }
     let left = lease.remaining().ok_or(NotSent::NotHolder)?;
+    writes.get_or_create(&written(&request)).inc();
     let answer = tokio::time::timeout(left, client.send(request)).await;
     Ok(answer.map_err(|_| NotSent::TooLate)??)
+}
+
+fn written(request: &Request<Body>) -> Written {
+    let applies = |request: &Request<Body>| {
+        let kind = request.headers().get(CONTENT_TYPE);
+        kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/apply-patch"))
+    };
+    Written {
+        resource: resource(request.uri().path()),
+        verb: match *request.method() {
+            Method::DELETE => "delete",
+            Method::POST => "create",
+            Method::PUT => "update",
+            _ if applies(request) => "apply",
+            _ => "patch",
+        },
+    }
+}
+
+/// The resource in a path: `/api/VERSION/…` or `/apis/GROUP/VERSION/…`, then `namespaces/NAMESPACE/` or nothing, then
+/// the resource, and perhaps a name and a subresource.
+fn resource(path: &str) -> String {
+    let steps: Vec<_> = path.split('/').filter(|step| !step.is_empty()).collect();
+    let (group, rest) = match steps.as_slice() {
+        ["apis", group, _, rest @ ..] => (format!(".{group}"), rest),
+        ["api", _, rest @ ..] => (String::new(), rest),
+        _ => return path.to_owned(),
+    };
+    match rest {
+        ["namespaces", _, resource, _, subresource] | [resource, _, subresource]
+            if *resource != "namespaces" =>
+        {
+            format!("{resource}{group}/{subresource}")
+        }
+        ["namespaces", _, resource, ..] | [resource, ..] => format!("{resource}{group}"),
+        [] => path.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +152,8 @@ mod tests {
     async fn without_the_lease_what_reads_passes_and_what_writes_does_not() {
         let reached = Arc::new(AtomicU32::new(0));
         let server = server(reached.clone());
-        let api: Api<Namespace> = Api::all(writes_under(not_held(&server), server));
+        let writes = Writes::default();
+        let api: Api<Namespace> = Api::all(writes_under(not_held(&server), writes.clone(), server));
         assert!(api.get("a").await.is_ok());
         let refused = api
             .create(&PostParams::default(), &Namespace::default())
@@ -107,19 +165,90 @@ mod tests {
                 .contains("does not hold the lease")
         );
         assert_eq!(reached.load(Ordering::Relaxed), 1);
+        assert_eq!(counted(&writes, "namespaces", "create"), 0);
     }
 
     #[tokio::test]
-    async fn with_the_lease_everything_passes() {
+    async fn with_the_lease_everything_passes_and_what_writes_is_counted() {
         let reached = Arc::new(AtomicU32::new(0));
         let clock: SharedClock = Arc::new(Still);
-        let client = writes_under(LeaseGuard::unshared(clock), server(reached.clone()));
+        let writes = Writes::default();
+        let lease = LeaseGuard::unshared(clock);
+        let client = writes_under(lease, writes.clone(), server(reached.clone()));
         let api: Api<Namespace> = Api::all(client);
+        assert!(api.get("a").await.is_ok());
         assert!(
             api.create(&PostParams::default(), &Namespace::default())
                 .await
                 .is_ok()
         );
-        assert_eq!(reached.load(Ordering::Relaxed), 1);
+        assert_eq!(reached.load(Ordering::Relaxed), 2);
+        assert_eq!(counted(&writes, "namespaces", "create"), 1);
+    }
+
+    fn counted(writes: &Writes, resource: &str, verb: &'static str) -> u64 {
+        let resource = resource.into();
+        writes.get_or_create(&Written { resource, verb }).get()
+    }
+
+    #[test]
+    fn a_write_is_named_as_in_roles() {
+        let apply = "application/apply-patch+yaml";
+        let merge = "application/merge-patch+json";
+        for (method, path, kind, expected) in [
+            (
+                "POST",
+                "/api/v1/namespaces/a/pods?fieldManager=w",
+                "",
+                ("pods", "create"),
+            ),
+            (
+                "POST",
+                "/api/v1/namespaces/a/pods/b/eviction",
+                "",
+                ("pods/eviction", "create"),
+            ),
+            (
+                "PATCH",
+                "/apis/apps/v1/namespaces/a/statefulsets/b",
+                apply,
+                ("statefulsets.apps", "apply"),
+            ),
+            (
+                "PUT",
+                "/apis/x.dev/v1/namespaces/a/things/b/status",
+                "",
+                ("things.x.dev/status", "update"),
+            ),
+            (
+                "PATCH",
+                "/apis/windlass.dev/v1alpha1/plugins/b/status",
+                apply,
+                ("plugins.windlass.dev/status", "apply"),
+            ),
+            (
+                "PATCH",
+                "/api/v1/namespaces/a",
+                merge,
+                ("namespaces", "patch"),
+            ),
+            (
+                "DELETE",
+                "/api/v1/namespaces/a/secrets/b",
+                "",
+                ("secrets", "delete"),
+            ),
+        ] {
+            let request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header(CONTENT_TYPE, kind);
+            let written = written(&request.body(Body::empty()).unwrap());
+            assert_eq!(
+                (written.resource.as_str(), written.verb),
+                expected,
+                "{method} {path}"
+            );
+        }
     }
 }

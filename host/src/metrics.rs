@@ -8,6 +8,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use crate::figures::Figures;
+use crate::gate::Written;
 
 /// One plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -25,17 +26,6 @@ pub struct Ending {
     pub result: &'static str,
 }
 
-/// A kind, and what was done to it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct WriteTo {
-    /// The plugin's name.
-    pub plugin: String,
-    /// `apps/v1/StatefulSet`.
-    pub kind: String,
-    /// `apply`, `status`, `delete`, `event`.
-    pub verb: &'static str,
-}
-
 /// The host's metrics. Cheap to clone; all clones count the same.
 #[derive(Clone)]
 pub struct Metrics {
@@ -48,8 +38,8 @@ pub struct Metrics {
     pub calls: Family<Ending, Counter>,
     /// Seconds that a call into a plugin took.
     pub call_seconds: Family<OfPlugin, Histogram>,
-    /// Writes to the API server.
-    pub writes: Family<WriteTo, Counter>,
+    /// Requests to the API server that change something; not those that renew the lease.
+    pub writes: Family<Written, Counter>,
     /// Actions, by how they ended.
     pub actions: Family<Ending, Counter>,
     /// Queue entries that are due and not yet taken.
@@ -106,7 +96,11 @@ impl Metrics {
             "Time that calls took",
             self.call_seconds.clone(),
         );
-        registry.register("writes", "Writes to the API server", self.writes.clone());
+        registry.register(
+            "writes",
+            "Requests to the API server that change something, but those for the lease",
+            self.writes.clone(),
+        );
         registry.register(
             "actions",
             "Actions, by how they ended",

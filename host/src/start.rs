@@ -150,7 +150,9 @@ pub async fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result
         lease,
         namespace,
     } = outside;
-    let cluster = Cluster::new(gate::writes_under(lease.clone(), cluster.client()));
+    let metrics = Metrics::default();
+    let writes = metrics.writes.clone();
+    let cluster = Cluster::new(gate::writes_under(lease.clone(), writes, cluster.client()));
     let (cache, changes) = Cache::new();
     let watchers = Watchers::new(cluster.clone(), cache.clone());
     let secrets = Arc::new(Secrets::new(
@@ -191,7 +193,7 @@ pub async fn assemble(outside: Outside, plugins: Vec<Plugged>) -> anyhow::Result
             clock.clone(),
         ),
         history: History::default(),
-        metrics: Metrics::default(),
+        metrics,
         cluster,
         cache,
         secrets,
