@@ -14,6 +14,12 @@ use object_store::{
 };
 
 use super::args::PlaceArgs;
+use crate::secrets::{Masks, SecretValue};
+
+/// The files of a mounted Secret that hold credentials of S3.
+const ACCESS_KEY_ID: &str = "AWS_ACCESS_KEY_ID";
+const SECRET_ACCESS_KEY: &str = "AWS_SECRET_ACCESS_KEY";
+const SESSION_TOKEN: &str = "AWS_SESSION_TOKEN";
 
 /// Where backups are kept.
 pub(super) struct Place {
@@ -130,6 +136,23 @@ impl Place {
     }
 }
 
+/// The same failure without the credentials of its place: a storage that refuses may quote them, and what is told
+/// goes to a Pod's status and log.
+pub(super) fn masked(place: &PlaceArgs, error: &anyhow::Error) -> anyhow::Error {
+    let mut masks = Masks::default();
+    for name in [ACCESS_KEY_ID, SECRET_ACCESS_KEY, SESSION_TOKEN] {
+        if let Ok(value) = credential(&place.credentials, name) {
+            masks.add(&SecretValue::new(value.into_bytes()));
+        }
+    }
+    let mut causes = error
+        .chain()
+        .rev()
+        .map(|cause| masks.blot(&cause.to_string()));
+    let root = anyhow::Error::msg(causes.next().unwrap_or_default());
+    causes.fold(root, |error, cause| error.context(cause))
+}
+
 fn s3(bucket: &str, arguments: &PlaceArgs) -> anyhow::Result<object_store::aws::AmazonS3> {
     let PlaceArgs {
         at: _,
@@ -150,10 +173,10 @@ fn s3(bucket: &str, arguments: &PlaceArgs) -> anyhow::Result<object_store::aws::
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_region(region)
-        .with_access_key_id(credential(credentials, "AWS_ACCESS_KEY_ID")?)
-        .with_secret_access_key(credential(credentials, "AWS_SECRET_ACCESS_KEY")?);
-    if credentials.join("AWS_SESSION_TOKEN").exists() {
-        builder = builder.with_token(credential(credentials, "AWS_SESSION_TOKEN")?);
+        .with_access_key_id(credential(credentials, ACCESS_KEY_ID)?)
+        .with_secret_access_key(credential(credentials, SECRET_ACCESS_KEY)?);
+    if credentials.join(SESSION_TOKEN).exists() {
+        builder = builder.with_token(credential(credentials, SESSION_TOKEN)?);
     }
     if let Some(endpoint) = endpoint {
         options = options.with_allow_http(endpoint.starts_with("http://"));

@@ -8,6 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use axum::Router;
+use axum::http::StatusCode;
 use clap::Parser;
 use serde_json::{Value, json};
 use windlass::args::{Arguments, Command};
@@ -293,4 +295,51 @@ async fn a_failure_is_reported_where_a_plugin_reads_it() {
         assert!(told.contains(hint), "{hint}: {report}");
         assert_eq!(report, json!({"error": told}));
     }
+}
+
+/// As S3 does with a token that it does not take.
+#[tokio::test]
+async fn credentials_that_a_storage_quotes_are_masked() {
+    let ground = Ground::new();
+    let token = "canary-session-token";
+    for (file, value) in [
+        ("AWS_ACCESS_KEY_ID", "canary-access-key"),
+        ("AWS_SECRET_ACCESS_KEY", "canary-secret-key"),
+        ("AWS_SESSION_TOKEN", token),
+    ] {
+        fs::create_dir_all(ground.path("credentials")).unwrap();
+        fs::write(ground.path("credentials").join(file), value).unwrap();
+    }
+    let answer = format!(
+        "<Error><Code>InvalidToken</Code><Token-0>{token}</Token-0>\
+         <AWSAccessKeyId>canary-access-key</AWSAccessKeyId></Error>"
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let refuse = move || std::future::ready((StatusCode::FORBIDDEN, answer.clone()));
+    let router = Router::new().fallback(refuse);
+    let server = tokio::spawn(async move { axum::serve(listener, router).await });
+    let place = [
+        "--at",
+        "s3://b",
+        "--endpoint",
+        &endpoint,
+        "--credentials",
+        ":credentials",
+    ];
+    let store = ["--from", ":dump", "--name", "a", "--report", ":report"];
+    let store = [&["store"], &place[..], &store].concat();
+    let list = [&["list"], &place[..]].concat();
+    let fetch = [&["fetch"], &place[..], &["--name", "a", "--to", ":to"]].concat();
+    let prune = [&["prune"], &place[..], &["--keep-days", "1"]].concat();
+    for words in [list, fetch, prune, store] {
+        let failed = ground.run(&words).await.unwrap_err();
+        let error = format!("{failed:#} {failed:?}");
+        assert!(error.contains("InvalidToken"), "{error}");
+        assert!(!error.contains("canary"), "{error}");
+    }
+    let told = ground.report()["error"].to_string();
+    assert!(told.contains("[masked]"), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    server.abort();
 }
