@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use windlass::plugin::CallError;
@@ -199,19 +198,7 @@ async fn populate(world: &World) {
         "stringData": {"password": "only-for-tests"}});
     world.create("v1/Secret", auth).await;
     world.make("Gadget", "one", json!({"step": 1})).await;
-    let owner = world.json(GADGET, "one").await;
-    let owner = json!({"apiVersion": "rounds.example.com/v1", "kind": "Gadget", "name": "one",
-        "uid": owner["metadata"]["uid"], "controller": true});
-    let pod = json!({"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "db", "ownerReferences": [owner]},
-        "spec": {"containers": [{"name": "c", "image": "none"}]}});
-    world.create("v1/Pod", pod).await;
-    let placed = json!({"status": {"podIP": "10.255.255.1", "podIPs": [{"ip": "10.255.255.1"}]}});
-    world
-        .api("v1/Pod")
-        .patch_status("db", &PatchParams::default(), &Patch::Merge(placed))
-        .await
-        .unwrap();
+    world.make_pod("db", GADGET, "one").await;
 }
 
 #[tokio::test]

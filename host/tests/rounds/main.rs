@@ -20,5 +20,6 @@ mod long;
 mod operator;
 mod outage;
 mod steady;
+mod queries;
 mod wire;
 mod world;

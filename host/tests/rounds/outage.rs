@@ -154,3 +154,45 @@ async fn a_secret_value_that_an_answer_quotes_is_masked() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_secret_value_that_a_refused_deletion_quotes_is_masked() {
+    let wire = Wire::whole();
+    let mut world = World::new("undeleted").await;
+    world.reach_over(&wire);
+    let source = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "source"},
+        "stringData": {"password": "canary-of-a-person"}});
+    world.create("v1/Secret", source).await;
+    let operator = Scripted::new(|_| {
+        let slot = json!({"$parts": [{"secret": {"name": "source", "key": "password"}}]});
+        let manifest = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "copy"},
+            "stringData": {"password": slot}});
+        let mut child = config_map("", json!({}));
+        child.manifest = manifest.to_string();
+        plan(vec![child], json!({}))
+    });
+    let grants = GRANTS
+        .into_iter()
+        .chain(["own:v1/Secret"])
+        .collect::<Vec<_>>();
+    let host = world.host_with(&operator, &grants).await;
+    world.make("Gadget", "one", json!({})).await;
+    world
+        .until("v1/Secret", "copy", |secret| !secret.is_null())
+        .await;
+    wire.has(Trouble::Quotes);
+    operator.decides(|_| plan(vec![], json!({})));
+    world
+        .edit(GADGET, "one", json!({"spec": {"next": true}}))
+        .await;
+    let round = host
+        .until_round("gadget", "one", |round| round.ended.contains("denied"))
+        .await;
+    let told = format!("{round:?}");
+    assert!(told.contains("[masked]"), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    assert!(
+        !told.contains(&STANDARD.encode("canary-of-a-person")),
+        "{told}"
+    );
+}

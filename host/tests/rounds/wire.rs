@@ -28,7 +28,7 @@ pub(crate) enum Trouble {
     WatchesExpired,
     /// Somebody else was always faster.
     Conflicts,
-    /// A webhook refuses Secrets and quotes them.
+    /// A webhook refuses Secrets, what is to be deleted among them, and quotes them.
     Quotes,
     /// Nothing gets through, not even an answer.
     Everything,
@@ -121,9 +121,13 @@ impl Wire {
                 "the object has been modified",
             )),
             (Trouble::Quotes, _, false) if request.uri().path().contains("/secrets/") => {
-                let sent = request.into_body().collect().await?.to_bytes();
-                let sent = String::from_utf8_lossy(&sent);
-                let message = format!("admission webhook denied the request: {sent}");
+                let shown = match *request.method() {
+                    Method::DELETE => client.send(about(&request)?).await?.into_body(),
+                    _ => request.into_body(),
+                };
+                let shown = shown.collect().await?.to_bytes();
+                let shown = String::from_utf8_lossy(&shown);
+                let message = format!("admission webhook denied the request: {shown}");
                 Ok(self.refuse(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", &message))
             }
             (_, true, _) => {
@@ -149,6 +153,11 @@ impl Wire {
         *answer.status_mut() = code;
         answer
     }
+}
+
+/// Asks for the object that a request is about.
+fn about(request: &Request<Body>) -> http::Result<Request<Body>> {
+    Request::get(request.uri().path()).body(Body::empty())
 }
 
 /// A watch's answer, which breaks off when watches do.

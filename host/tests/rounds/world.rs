@@ -181,6 +181,24 @@ impl World {
         };
         self.api(kind)
             .patch(name, &params, &Patch::Merge(patch))
+    /// Makes a Pod that belongs to an object, with an address.
+    pub(crate) async fn make_pod(&self, name: &str, kind: &str, owner: &str) {
+        let owner = self.json(kind, owner).await;
+        let (api_version, kind) = kind.rsplit_once('/').unwrap();
+        let controller = json!({"apiVersion": api_version, "kind": kind, "controller": true,
+            "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "ownerReferences": [controller]},
+            "spec": {"containers": [{"name": "c", "image": "none"}]}});
+        self.create("v1/Pod", pod).await;
+        let placed =
+            json!({"status": {"podIP": "10.255.255.1", "podIPs": [{"ip": "10.255.255.1"}]}});
+        let pods = self.api("v1/Pod");
+        pods.patch_status(name, &PatchParams::default(), &Patch::Merge(placed))
+            .await
+            .unwrap();
+    }
+
             .await
             .unwrap();
     }
