@@ -322,19 +322,11 @@ impl Controller {
         }
     }
 
-    /// Runs rounds whenever the lease is held and the plugin is not suspended, until `stopped`.
+    /// Runs rounds whenever the lease is held, until `stopped`. Those of a plugin that is suspended only tell people so.
     async fn run(self, states: States, mut lease: LeaseGuard, mut stopped: watch::Receiver<bool>) {
-        let mut current = self.current.subscribe();
         loop {
-            let ready = async {
-                // The sender lives in `self`.
-                let _ = current
-                    .wait_for(|reconciler| !reconciler.spec().suspended)
-                    .await;
-                lease.acquired().await;
-            };
             tokio::select! {
-                () = ready => {}
+                () = lease.acquired() => {}
                 () = stop_asked(&mut stopped) => return,
             }
             let mut rounds = JoinSet::new();
@@ -355,7 +347,7 @@ impl Controller {
         }
     }
 
-    /// Runs rounds until `stopped` or suspended. Whoever drops the future ends the rounds in flight.
+    /// Runs rounds until `stopped`, or suspended from now on. Whoever drops the future ends the rounds in flight.
     async fn act(
         &self,
         states: &States,
@@ -363,6 +355,7 @@ impl Controller {
         stopped: &mut watch::Receiver<bool>,
     ) -> Ended {
         let mut current = self.current.subscribe();
+        let mut suspended = self.reconciler().spec().suspended;
         let kinds = looks_at(&self.reconciler());
         tokio::select! {
             () = states.settled(&kinds) => {}
@@ -380,7 +373,9 @@ impl Controller {
                 Some(ended) = rounds.join_next() => log_panic(ended),
                 // The sender lives in `self`.
                 _ = current.changed() => {
-                    if self.reconciler().spec().suspended {
+                    let before = std::mem::replace(&mut suspended, self.reconciler().spec().suspended);
+                    // What runs for its objects ends first; then they are told.
+                    if suspended && !before {
                         break Ended::Suspended;
                     }
                     self.wake_all(&Reason::Switched);

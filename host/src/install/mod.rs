@@ -3,7 +3,7 @@
 //! Flow, for each Plugin on its own: [`acquire`] fetches and verifies the artifact, the plugin room compiles it and
 //! asks what it is, [`admit`] decides whether it may take the place of what is served, and the controllers switch
 //! between two rounds. [`status`] tells how far it came. [`worker`] runs this again when the Plugin changes or
-//! something failed; [`removal`] lets it go.
+//! something failed; [`removal`] lets it go; [`unserved`] tells the objects that nothing serves.
 //!
 //! Guarantees: whatever fails, what is served goes on; one Plugin's trouble is no other's; of two Plugins that claim
 //! one kind the older one has it, on every host; status is written by the host that acts, and only when it differs.
@@ -13,6 +13,7 @@ mod admit;
 pub mod crd;
 mod removal;
 pub mod status;
+mod unserved;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -33,7 +33,7 @@ pub struct PluginStatus {
     /// What the plugin is for, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// The kinds that it serves, with their groups.
+    /// The kinds that it serves, with their groups; of one that is not served, those that it served last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
     /// The same in one line, for columns.

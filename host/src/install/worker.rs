@@ -14,16 +14,15 @@ use tokio::sync::watch;
 use super::admit::{self, names};
 use super::removal;
 use super::status::{PluginStatus, Report, Step, unasked};
+use super::unserved::{self, Scope};
 use super::{AcquireError, Acquired, Shared, Shown, plugins};
 use crate::cluster::{ClusterError, asked};
 use crate::controllers::{Controller, NotServed, Plugged};
-use crate::finalizer;
 use crate::object::{FIELD_MANAGER, Kind};
 use crate::oci::Digest;
 use crate::plugin::configuration::{PluginSpec, Source};
 use crate::plugin::loader::LoadError;
 use crate::plugin::{Operator, Plugin};
-use crate::reconcile::{FINALIZER, Rooms};
 
 /// How often status is brought up to date with what changes by itself, such as the number of objects.
 const TELL_EVERY: Duration = Duration::from_secs(10);
@@ -39,6 +38,10 @@ pub(super) struct Worker {
     poke: watch::Receiver<u64>,
     served: Option<Served>,
     report: Report,
+    /// Which objects were served when something was.
+    scope: Option<Scope>,
+    /// Looks in a row after which nothing was served.
+    in_vain: u32,
 }
 
 /// What is served now.
@@ -79,6 +82,8 @@ impl Worker {
             poke,
             served: None,
             report: Report::begun(),
+            scope: None,
+            in_vain: 0,
         }
     }
 
@@ -87,7 +92,9 @@ impl Worker {
         let mut waits = backoff();
         loop {
             let Some(plugin) = self.shown.borrow_and_update().clone() else {
-                self.leave().await;
+                if let Err(error) = self.leave(None).await {
+                    tracing::warn!(plugin = self.name, %error, "failed to let a plugin's objects go");
+                }
                 return;
             };
             let mut shown = self.shown.clone();
@@ -99,8 +106,16 @@ impl Worker {
                 continue;
             };
             self.report = report;
+            self.in_vain = match self.controller() {
+                Some(_) => 0,
+                None => self.in_vain.saturating_add(1),
+            };
             self.shared.tried(&self.name);
             self.tell().await;
+            tokio::select! {
+                () = self.tell_objects(&plugin) => {}
+                () = changed(&mut shown, asked_for(&plugin)) => {}
+            }
             match self.wait(&plugin, &mut waits).await {
                 Woken::Changed | Woken::Poked => waits = backoff(),
                 Woken::Retry => {}
@@ -217,6 +232,7 @@ impl Worker {
         if let Err(fault) = loaded.warm().await {
             return self.not_served(report, "NotStarted", &fault.to_string());
         }
+        let kinds = loaded.description().kinds();
         let plugged = Plugged {
             plugin: loaded,
             spec: spec.clone(),
@@ -237,6 +253,10 @@ impl Worker {
             ),
             false => report.hold(Step::Serving, "Serving", format!("version {version}")),
         }
+        self.scope = Some(Scope {
+            kinds: kinds.iter().map(Kind::qualified).collect(),
+            namespaces: spec.namespaces.clone(),
+        });
         self.served = Some(Served {
             spec,
             digest: acquired.digest.clone(),
@@ -381,6 +401,31 @@ impl Worker {
         }
     }
 
+    /// Says on the objects that nothing serves them. What passes by itself is not worth a write on each of them.
+    async fn tell_objects(&self, plugin: &DynamicObject) {
+        let acts = self.shared.rooms.lease.remaining().is_some();
+        let leaves = plugin.metadata.deletion_timestamp.is_some();
+        if self.in_vain < 2 || leaves || !acts {
+            return;
+        }
+        let scope = self.scope(Some(plugin));
+        if let Err(error) = unserved::tell(&self.shared, &self.name, &scope).await {
+            tracing::warn!(plugin = self.name, %error, "failed to tell objects that nothing serves them");
+        }
+    }
+
+    /// Which objects it serves or served last; of a Plugin that this host never served, what its status still says.
+    fn scope(&self, plugin: Option<&DynamicObject>) -> Scope {
+        let stored = || {
+            let plugin = plugin?;
+            Some(Scope {
+                kinds: status_of(plugin).kinds,
+                namespaces: spec_of(plugin).ok()?.namespaces,
+            })
+        };
+        self.scope.clone().or_else(stored).unwrap_or_default()
+    }
+
     fn status(&self, plugin: &DynamicObject, before: &PluginStatus) -> PluginStatus {
         let now = i64::try_from(self.shared.rooms.clock.now()).unwrap_or(i64::MAX);
         let now = Time(Timestamp::from_millisecond(now).unwrap_or_default());
@@ -390,8 +435,13 @@ impl Worker {
             conditions: self.report.conditions(&before.conditions, generation, &now),
             ..PluginStatus::default()
         };
-        if let Some(controller) = self.controller() {
-            describe(&mut status, &controller);
+        match self.controller() {
+            Some(controller) => describe(&mut status, &controller),
+            // They tell whose objects have to hear of it, also after the host starts again.
+            None => {
+                status.kinds = before.kinds.clone();
+                status.kind_names = before.kind_names.clone();
+            }
         }
         if let Some(served) = &self.served {
             status.short_digest = Some(served.digest.short().to_owned());
@@ -426,22 +476,23 @@ impl Worker {
     }
 
     async fn let_go(&mut self, plugin: &DynamicObject) -> Result<(), ClusterError> {
-        let controller = self.controller();
-        let left = controller.map(|controller| controller.reconciler().held_objects());
-        self.leave().await;
-        for object in left.unwrap_or_default() {
-            let Rooms { cluster, cache, .. } = &self.shared.rooms;
-            finalizer::release(&object, FINALIZER, cluster, cache).await?;
-        }
+        self.leave(Some(plugin)).await?;
         removal::release(&self.shared.rooms, plugin).await
     }
 
-    async fn leave(&mut self) {
+    /// Serves no longer, and leaves the objects to themselves: they say so, and none is held.
+    async fn leave(&mut self, plugin: Option<&DynamicObject>) -> Result<(), ClusterError> {
         self.served = None;
         self.shared.controllers.withdraw(&self.name).await;
-        self.shared.note_in_use(&self.name, BTreeSet::new());
-        self.shared.poke_others(&self.name);
         tracing::info!(plugin = self.name, "plugin withdrawn");
+        self.shared.note_in_use(&self.name, BTreeSet::new());
+        let let_go = match self.shared.rooms.lease.remaining() {
+            Some(_) => unserved::let_go(&self.shared, &self.name, &self.scope(plugin)).await,
+            None => Ok(()),
+        };
+        // Only now: one of them may serve these objects from now on.
+        self.shared.poke_others(&self.name);
+        let_go
     }
 }
 

@@ -47,6 +47,11 @@ pub(super) fn stage(object: &Object, finalizes: bool) -> Stage {
     }
 }
 
+/// Whether a person let go an object that is held.
+pub(crate) fn is_to_go(object: &Object) -> bool {
+    stage(object, true) == Stage::LetGo
+}
+
 fn is_let_go(object: &Object) -> bool {
     object
         .annotations
@@ -100,11 +105,18 @@ pub(super) fn deadline(object: &Object) -> u64 {
 }
 
 /// What to tell people once the deadline is over.
-pub(super) fn way_out(object: &Object) -> String {
+pub(crate) fn way_out(object: &Object) -> String {
+    let ObjectKey {
+        kind,
+        namespace,
+        name,
+    } = &object.key;
+    let kind = kind.qualified().to_lowercase();
+    let namespace = namespace
+        .as_ref()
+        .map_or_else(String::new, |namespace| format!(" -n {namespace}"));
     format!(
-        "deletion waits for its plugin; to let it go without, run: kubectl annotate {} {} {LET_GO}=true",
-        object.key.kind.qualified().to_lowercase(),
-        object.key.name
+        "deletion waits for its plugin; to let it go without, run: kubectl annotate{namespace} {kind} {name} {LET_GO}=true"
     )
 }
 
@@ -153,6 +165,20 @@ mod tests {
             ),
         ] {
             assert_eq!(stage(&thing(meta.clone()), finalizes), expected, "{meta}");
+        }
+    }
+
+    #[test]
+    fn the_way_out_is_a_command_that_finds_the_object() {
+        for (namespace, expected) in [
+            (
+                json!("team"),
+                "kubectl annotate -n team thing.example.com a ",
+            ),
+            (json!(null), "kubectl annotate thing.example.com a "),
+        ] {
+            let told = way_out(&thing(json!({"name": "a", "namespace": namespace})));
+            assert!(told.contains(expected), "{told}");
         }
     }
 

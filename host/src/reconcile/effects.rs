@@ -175,10 +175,26 @@ impl Reconciler {
         self.rooms.metrics.actions.get_or_create(&ending).inc();
     }
 
-    /// Stops at an object that a person paused; status says so.
-    pub(super) async fn pause(&self, round: &mut Round<'_>) -> Result<Done, Failed> {
+    /// What the objects of a plugin that is suspended say.
+    pub(super) fn suspended(&self, round: &Round<'_>) -> Unsynced {
+        let name = self.plugin.name();
+        let text = format!(
+            "the Plugin {name} is suspended: nothing is done for this object until its spec.suspended is false"
+        );
+        Unsynced::Unserved(match round.object.deleting {
+            true => format!("{text}; {}", deletion::way_out(&round.object)),
+            false => text,
+        })
+    }
+
+    /// Stops at an object that nothing is to be done for; status says why.
+    pub(super) async fn leave_alone(
+        &self,
+        round: &mut Round<'_>,
+        why: Unsynced,
+    ) -> Result<Done, Failed> {
         let stored = self
-            .store(round, &Draft::failed(&Unsynced::Paused), Need::Nothing)
+            .store(round, &Draft::failed(&why), Need::Nothing)
             .await?;
         Ok(Done {
             changed: stored.changed(),

@@ -23,6 +23,7 @@ use std::time::Duration;
 use tracing::Instrument;
 
 pub use deletion::{FINALIZER, LET_GO};
+pub(crate) use deletion::{is_to_go, way_out};
 pub(crate) use facts::Facts;
 pub(crate) use question::needed_grants;
 pub use rooms::Rooms;
@@ -38,6 +39,7 @@ use crate::plugin::configuration::PluginSpec;
 use crate::plugin::faults::{Admission, Faults};
 use crate::plugin::{CallError, Grant, Operator};
 use crate::queue::{Next, Queue, ReconcileRequest};
+use crate::status::Unsynced;
 use contents::Contents;
 use deletion::Stage;
 use failure::Failed;
@@ -143,7 +145,13 @@ impl Reconciler {
         let call = match deletion::stage(&round.object, self.finalizes(&round.object.key.kind)) {
             Stage::Leaving => return Ok(Done::default()),
             Stage::LetGo => return self.let_go(round).await,
-            _ if round::is_paused(&round.object) => return self.pause(round).await,
+            _ if self.spec.suspended => {
+                let why = self.suspended(round);
+                return self.leave_alone(round, why).await;
+            }
+            _ if round::is_paused(&round.object) => {
+                return self.leave_alone(round, Unsynced::Paused).await;
+            }
             Stage::Alive => Call::Reconcile,
             Stage::Finalizing => Call::Finalize,
         };
@@ -337,20 +345,6 @@ impl Reconciler {
         listed
             .filter(|object| self.is_inside(&object.key))
             .map(|object| Arc::new(object.key.clone()))
-            .collect()
-    }
-
-    /// Those of them that wait for their plugin when they are deleted.
-    pub fn held_objects(&self) -> Vec<Arc<Object>> {
-        let objects = self.objects();
-        let known = objects.iter().filter_map(|key| self.rooms.cache.get(key));
-        known
-            .filter(|object| {
-                object
-                    .finalizers
-                    .iter()
-                    .any(|finalizer| finalizer == FINALIZER)
-            })
             .collect()
     }
 

@@ -15,6 +15,7 @@ mod guest;
 mod refusal;
 mod removal;
 mod replacement;
+mod unserved;
 mod world;
 
 use serde_json::json;

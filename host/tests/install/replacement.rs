@@ -100,34 +100,6 @@ async fn a_version_that_drops_a_kind_waits_until_its_objects_are_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_suspended_plugin_leaves_its_objects_alone_until_it_goes_on() {
-    let world = World::new().await;
-    world.push(&component(), "one", "1").await;
-    let host = world.host().await;
-    let mut suspended = world.spec(":one");
-    suspended["suspended"] = json!(true);
-    world.apply("hostile", suspended).await;
-    world
-        .condition("hostile", "Serving", "False", "Suspended")
-        .await;
-    world.make("a", "oneChild").await;
-    world
-        .until("hostile", |plugin| plugin["status"]["objects"] == 1)
-        .await;
-    assert!(
-        world
-            .config_maps()
-            .get_opt("a-made")
-            .await
-            .unwrap()
-            .is_none()
-    );
-    world.apply("hostile", world.spec(":one")).await;
-    world.until_served("a").await;
-    world.end(host).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_grant_that_is_taken_away_holds_at_once() {
     let (world, host) = World::with_plugin().await;
     world.make_served("a").await;
