@@ -13,6 +13,7 @@ mod admit;
 pub mod crd;
 mod removal;
 pub mod status;
+mod teller;
 mod unserved;
 mod worker;
 

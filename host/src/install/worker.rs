@@ -11,9 +11,10 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::admit::{self, names};
+use super::admit::{self, NotSwitched, names};
 use super::removal;
 use super::status::{PluginStatus, Report, Step, unasked};
+use super::teller::Teller;
 use super::unserved::{self, Scope};
 use super::{AcquireError, Acquired, Shared, Shown, plugins};
 use crate::cluster::{ClusterError, asked};
@@ -42,6 +43,7 @@ pub(super) struct Worker {
     scope: Option<Scope>,
     /// Looks in a row after which nothing was served.
     in_vain: u32,
+    teller: Teller,
 }
 
 /// What is served now.
@@ -84,6 +86,7 @@ impl Worker {
             report: Report::begun(),
             scope: None,
             in_vain: 0,
+            teller: Teller::default(),
         }
     }
 
@@ -117,7 +120,11 @@ impl Worker {
                 () = changed(&mut shown, asked_for(&plugin)) => {}
             }
             match self.wait(&plugin, &mut waits).await {
-                Woken::Changed | Woken::Poked => waits = backoff(),
+                Woken::Changed => {
+                    waits = backoff();
+                    self.teller = Teller::default();
+                }
+                Woken::Poked => waits = backoff(),
                 Woken::Retry => {}
             }
         }
@@ -223,6 +230,10 @@ impl Worker {
         if let Some(current) = self.shared.controllers.get(&self.name) {
             let new = loaded.description();
             if let Err(why) = admit::replacement(&current, new, &spec.grants) {
+                // It does not do without what it misses: it is not served.
+                if let NotSwitched::AsksForMore(_) = why {
+                    report.fail(Step::Granted, why.reason(), why.to_string());
+                }
                 return self.not_served(report, why.reason(), &why.to_string());
             }
         }
@@ -371,11 +382,11 @@ impl Worker {
     }
 
     /// Writes status, if it differs and this host acts.
-    async fn tell(&self) {
+    async fn tell(&mut self) {
         let Some(plugin) = self.shown.borrow().clone() else {
             return;
         };
-        if self.shared.rooms.lease.remaining().is_none() {
+        if self.shared.rooms.lease.remaining().is_none() || !self.teller.is_due() {
             return;
         }
         let before = status_of(&plugin);
@@ -396,8 +407,17 @@ impl Worker {
             "write a Plugin's status",
             api.patch_status(&self.name, &parameters, &patch),
         );
-        if let Err(error) = written.await {
-            tracing::warn!(plugin = self.name, %error, "failed to tell how a Plugin stands");
+        match written.await {
+            Ok(_) => self.teller.succeeded(),
+            Err(error) => {
+                if let Some(error) = self.teller.failed(&error) {
+                    tracing::warn!(
+                        plugin = self.name,
+                        error,
+                        "failed to tell how a Plugin stands"
+                    );
+                }
+            }
         }
     }
 
@@ -553,9 +573,11 @@ async fn changed(shown: &mut watch::Receiver<Shown>, before: Asked) {
     let _ = shown.wait_for(differs).await;
 }
 
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+/// The longest time between two tries.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-fn backoff() -> ExponentialBackoff {
+/// The usual growing times between tries.
+pub(super) fn backoff() -> ExponentialBackoff {
     ExponentialBuilder::new()
         .with_min_delay(Duration::from_secs(2))
         .with_max_delay(LONGEST_WAIT)
