@@ -1,6 +1,7 @@
 //! What a plugin may use at most: the values, and the watch over a running instance's memory.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -32,13 +33,19 @@ pub struct Limits {
     #[schemars(with = "String")]
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub query: Duration,
-    /// Queries at the same time.
-    pub queries_at_once: u32,
-    /// Objects deleted by actions in a minute.
-    pub deletes_per_minute: u32,
-    /// Pods evicted in a minute.
-    pub evictions_per_minute: u32,
+    /// Queries at the same time, of all its objects together. The host asks 64 at once for all plugins together.
+    pub queries_at_once: NonZeroU32,
+    /// Objects deleted by actions in a minute, of all its objects together: a plan that would delete more waits.
+    pub deletes_per_minute: NonZeroU32,
+    /// Pods evicted in a minute, of all its objects together: a plan that would evict more waits.
+    pub evictions_per_minute: NonZeroU32,
 }
+
+/// Queries, unless the Plugin says otherwise.
+const AT_ONCE: NonZeroU32 = NonZeroU32::new(64).unwrap();
+
+/// Deletes and evictions, unless the Plugin says otherwise: one a second.
+const PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).unwrap();
 
 impl Default for Limits {
     fn default() -> Self {
@@ -51,9 +58,9 @@ impl Default for Limits {
             log_per_call: Bytes::kibi(64),
             log_per_minute: Bytes::mebi(1),
             query: Duration::from_secs(1),
-            queries_at_once: 64,
-            deletes_per_minute: 60,
-            evictions_per_minute: 60,
+            queries_at_once: AT_ONCE,
+            deletes_per_minute: PER_MINUTE,
+            evictions_per_minute: PER_MINUTE,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::facts::BadNeed;
 use super::gather::GatherError;
+use super::rate::OverRate;
 use crate::cluster::ClusterError;
 use crate::plan::Refused;
 use crate::plugin::{CallError, Fault};
@@ -21,6 +22,9 @@ pub(super) enum Failed {
     /// The plugin asked for what cannot be.
     #[error("the plugin broke the contract: {0}")]
     Need(#[from] BadNeed),
+    /// Its plan may be carried out, but not now.
+    #[error(transparent)]
+    OverRate(OverRate),
     /// Its plan may not be carried out.
     #[error("the plan is refused: {0}")]
     Refused(#[from] Refused),

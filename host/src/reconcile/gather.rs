@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{join_all, try_join_all};
+use tokio::sync::Semaphore;
 
 use super::contents::Contents;
 use super::facts::{BadNeed, Facts, ToGather};
@@ -29,6 +31,10 @@ pub(super) struct Gatherer {
     pub(super) queries: Arc<Queries>,
     pub(super) secrets: Arc<Secrets>,
     pub(super) contents: Contents,
+    /// No query is waited for longer, whatever the plugin asks for.
+    pub(super) patience: Duration,
+    /// As many as it may ask at once.
+    pub(super) turns: Semaphore,
 }
 
 /// Why facts could not be gathered.
@@ -266,7 +272,9 @@ impl Gatherer {
     }
 
     async fn query(&self, owner: &Object, question: &Question) -> Answer {
-        match question {
+        // It is never closed. The time of a query begins with its turn.
+        let _turn = self.turns.acquire().await;
+        match &hurried(question, self.patience) {
             Question::Redis(query) => self.queries.redis(owner, query).await,
             Question::Sql(query) => self.queries.sql(owner, query).await,
             Question::Http(query) => self.queries.http(owner, query).await,
@@ -274,5 +282,47 @@ impl Gatherer {
                 unreachable!("objects are no queries: Understood::read tells them apart")
             }
         }
+    }
+}
+
+/// The same question, which is given up after `patience` at the latest.
+fn hurried(question: &Question, patience: Duration) -> Question {
+    let patience = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+    let mut question = question.clone();
+    let timeout = match &mut question {
+        Question::Redis(query) => &mut query.timeout,
+        Question::Sql(query) => &mut query.timeout,
+        Question::Http(query) => &mut query.timeout,
+        Question::Object(_) | Question::Objects(_) => return question,
+    };
+    *timeout = patience.min(*timeout);
+    question
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::bindings::{PodPort, RedisQuery};
+
+    #[test]
+    fn no_query_takes_longer_than_the_plugin_is_allowed() {
+        let asked = |timeout| {
+            let target = PodPort {
+                pod: "a".into(),
+                uid: "u".into(),
+                port: 6379,
+            };
+            let query = RedisQuery {
+                target,
+                login: None,
+                commands: Vec::new(),
+                timeout,
+            };
+            match hurried(&Question::Redis(query), Duration::from_secs(2)) {
+                Question::Redis(query) => query.timeout,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((asked(500), asked(9_000)), (500, 2_000));
     }
 }

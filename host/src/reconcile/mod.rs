@@ -13,6 +13,7 @@ mod gather;
 mod memory;
 mod next;
 mod question;
+mod rate;
 mod rooms;
 mod round;
 
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tracing::Instrument;
 
 pub use deletion::{FINALIZER, LET_GO};
@@ -45,6 +47,7 @@ use deletion::Stage;
 use failure::Failed;
 use gather::Gatherer;
 use memory::Memories;
+use rate::Spent;
 use round::{Done, Round};
 
 /// Runs the rounds of one plugin's objects.
@@ -64,6 +67,7 @@ pub struct Reconciler {
 struct Carried {
     memories: Arc<Memories>,
     long: LongActions,
+    spent: Arc<Mutex<Spent>>,
     /// Begins the names of this host's rounds.
     prefix: String,
     rounds: Arc<AtomicU64>,
@@ -77,6 +81,7 @@ impl Reconciler {
         let carried = Carried {
             memories: Arc::default(),
             long: LongActions::new(queue),
+            spent: Arc::default(),
             prefix: hex::encode(prefix),
             rounds: Arc::default(),
         };
@@ -104,6 +109,10 @@ impl Reconciler {
             queries: rooms.queries.clone(),
             secrets: rooms.secrets.clone(),
             contents: Contents::default(),
+            patience: spec.limits.query,
+            turns: Semaphore::new(
+                usize::try_from(spec.limits.queries_at_once.get()).unwrap_or(usize::MAX),
+            ),
         };
         Self {
             config: serde_json::Value::Object(spec.config.clone()).to_string(),
@@ -158,6 +167,7 @@ impl Reconciler {
         self.admit(&round.object)?;
         let decided = self.decide(round, call).await?;
         let plan = self.check(round, decided.plan, call)?;
+        self.spend(&plan)?;
         self.hold(round, call).await?;
         let mut done = self.carry_out(round, &plan, decided.gathered).await?;
         if plan.finalized() {
@@ -225,6 +235,19 @@ impl Reconciler {
         self.gatherer.note(&mut whom, slots);
         self.rooms.index.keep_only(asker, &round.interests);
         Ok(plan)
+    }
+
+    /// Ends the round where its plan would delete or evict more in a minute than the Plugin allows.
+    fn spend(&self, plan: &Checked) -> Result<(), Failed> {
+        let now = self.rooms.clock.since_boot();
+        let mut spent = self
+            .carried
+            .spent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        spent
+            .take(plan.actions(), &self.spec.limits, now)
+            .map_err(Failed::OverRate)
     }
 
     /// Makes sure that an object whose plugin wants to be asked on deletion does not go without.

@@ -12,7 +12,7 @@ use crate::plugin::{CallError, Fault};
 use crate::queue::{Next, Reason};
 use crate::status::Unsynced;
 
-/// How soon a decision that has to be made twice is looked at again.
+/// How soon a decision that has to be made twice, or has to wait, is looked at again.
 const CONFIRM: Duration = Duration::from_secs(1);
 
 /// So many rounds in a row may each change something without a wait between them.
@@ -128,6 +128,17 @@ impl Reconciler {
             Failed::Refused(refused) => {
                 self.tell(round, Unsynced::Refused(refused.clone())).await;
                 (retry(failed.to_string()), "refused")
+            }
+            Failed::OverRate(over) => {
+                let name = self.plugin.name();
+                let text = format!(
+                    "{over}; raise it in spec.limits of the Plugin {name} if that is meant"
+                );
+                self.tell(round, Unsynced::RateLimited(text.clone())).await;
+                (
+                    Next::After(over.wait.max(CONFIRM), Reason::Retry(text)),
+                    "over its rate",
+                )
             }
             Failed::Call(CallError::Transient(_)) | Failed::Cluster(_) | Failed::Status(_) => {
                 // What passes by itself is not worth a write.

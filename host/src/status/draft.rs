@@ -22,6 +22,8 @@ pub enum Unsynced {
     Invalid(String),
     /// The plugin asks to try again.
     Transient(String),
+    /// The plan has to wait: of what it does, no more may be done in a minute.
+    RateLimited(String),
     /// An annotation stops its rounds.
     Paused,
     /// An action failed.
@@ -118,6 +120,7 @@ impl Unsynced {
             Self::Refused(refused) => ("PlanRefused", refused.to_string()),
             Self::Invalid(text) => ("SpecInvalid", text.clone()),
             Self::Transient(text) => ("Retrying", text.clone()),
+            Self::RateLimited(text) => ("RateLimited", text.clone()),
             Self::Paused => {
                 let text = "the annotation windlass.dev/paused stops all work on this object: remove it to go on";
                 ("Paused", text.to_owned())

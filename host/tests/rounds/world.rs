@@ -34,6 +34,8 @@ pub(crate) struct World {
     databases: Arc<dyn Databases>,
     /// How they reach the API server.
     wire: Wire,
+    /// What their operator may use at most, as a Plugin says it.
+    limits: Value,
 }
 
 /// A host that runs beside the test.
@@ -55,12 +57,18 @@ impl World {
             client,
             databases: Arc::new(Network::default()),
             wire: Wire::whole(),
+            limits: json!({}),
         }
     }
 
     /// Hosts started from now on reach the API server over this wire.
     pub(crate) fn reach_over(&mut self, wire: &Wire) {
         self.wire = wire.clone();
+    }
+
+    /// The same with these limits for the operator.
+    pub(crate) fn with_limits(self, limits: Value) -> Self {
+        Self { limits, ..self }
     }
 
     /// The same with made-up databases.
@@ -106,8 +114,8 @@ impl World {
         keeper: Option<LeaseKeeper>,
     ) -> RunningHost {
         let (client, writes) = client().await;
-        let spec =
-            json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace]});
+        let spec = json!({"source": {"file": "none"}, "grants": grants, "namespaces": [self.namespace],
+                "limits": self.limits});
         let spec: PluginSpec = serde_json::from_value(spec).unwrap();
         let outside = Outside {
             cluster: Cluster::new(self.wire.client(client)),
@@ -173,14 +181,6 @@ impl World {
             .unwrap();
     }
 
-    /// Changes an object as a person would with `kubectl edit`.
-    pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) {
-        let params = PatchParams {
-            field_manager: Some("kubectl-edit".into()),
-            ..PatchParams::default()
-        };
-        self.api(kind)
-            .patch(name, &params, &Patch::Merge(patch))
     /// Makes a Pod that belongs to an object, with an address.
     pub(crate) async fn make_pod(&self, name: &str, kind: &str, owner: &str) {
         let owner = self.json(kind, owner).await;
@@ -199,6 +199,14 @@ impl World {
             .unwrap();
     }
 
+    /// Changes an object as a person would with `kubectl edit`.
+    pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) {
+        let params = PatchParams {
+            field_manager: Some("kubectl-edit".into()),
+            ..PatchParams::default()
+        };
+        self.api(kind)
+            .patch(name, &params, &Patch::Merge(patch))
             .await
             .unwrap();
     }
