@@ -295,10 +295,10 @@ impl Store {
     }
 }
 
-/// Loads what `arguments` name, without a cluster.
+/// Loads what `arguments` name, without a cluster: registries are asked by the person who is logged in to them.
 async fn load_alone(arguments: &PluginArgs) -> anyhow::Result<Vec<Plugged>> {
     let Store { acquirer, loader } = Store::open(&arguments.cache)?;
-    load(&arguments.plugins, &acquirer, &loader).await
+    load(&arguments.plugins, &acquirer.with_own_logins(), &loader).await
 }
 
 /// Loads all plugins of a file or folder. One that cannot be loaded is told about and left out; the others run.
@@ -318,7 +318,11 @@ async fn load(path: &Path, acquirer: &Acquirer, loader: &Loader) -> anyhow::Resu
         }
     }
     if loaded.is_empty() {
-        bail!("none of the plugins in {} could be loaded", path.display());
+        bail!(
+            "none of the plugins in {} could be loaded; where this machine cannot reach their source, name the component \
+             as source: {{file: …}}",
+            path.display()
+        );
     }
     Ok(loaded)
 }
@@ -376,12 +380,17 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = folder
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<Vec<_>>>()?;
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "yaml")
-    });
+    files.retain(|file| is_of_plugins(file));
     files.sort();
     Ok(files)
+}
+
+/// A folder for kubectl has a file of its own beside those with Plugins.
+fn is_of_plugins(file: &Path) -> bool {
+    let is_yaml = file
+        .extension()
+        .is_some_and(|extension| extension == "yaml");
+    is_yaml && !file.ends_with("kustomization.yaml")
 }
 
 async fn connect() -> anyhow::Result<Cluster> {
@@ -422,5 +431,16 @@ mod tests {
         make_for_others(&folder).unwrap();
         let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);
+    }
+
+    #[test]
+    fn the_plugins_of_an_installation_are_read_from_their_folder() {
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/plugins");
+        let resources = configured(&shipped).unwrap();
+        let names: Vec<_> = resources
+            .iter()
+            .map(|resource| resource.metadata.name.as_str())
+            .collect();
+        assert_eq!(names, ["mysql", "prometheus", "redis"]);
     }
 }

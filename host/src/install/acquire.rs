@@ -12,6 +12,7 @@ use crate::oci::credentials::{self, Login};
 use crate::oci::location::{Location, NotALocation, Place};
 use crate::oci::repository::{self, Access, Repository, RepositoryError};
 use crate::oci::signature::{self, NotAKey, NotVerified, PublicKey};
+use crate::oci::tool;
 use crate::oci::{Digest, FetchError, Fetcher, NotAnArtifact, artifact, fetch};
 use crate::plugin::configuration::{PluginSpec, RegistryAccess, Source};
 
@@ -23,13 +24,17 @@ pub struct Acquirer {
     fetcher: Fetcher,
     /// Which artifacts were verified with which keys: a registry that is down later does not stop them.
     verified: Content,
-    secrets: Option<PullSecrets>,
+    logins: Logins,
 }
 
-/// Where pull secrets are: in the host's own namespace only.
-struct PullSecrets {
-    cluster: Cluster,
-    namespace: String,
+/// Who asks a registry whose Plugin names a pull secret.
+enum Logins {
+    /// Nobody can say.
+    Unknown,
+    /// The host, by the pull secret, which lies in the host's own namespace.
+    PullSecrets { cluster: Cluster, namespace: String },
+    /// The person who runs this, as `docker login` noted.
+    Own,
 }
 
 /// A component and what it is called.
@@ -120,7 +125,7 @@ impl Acquirer {
         Ok(Self {
             fetcher: Fetcher::new(Content::open(&folder.join("content"))?),
             verified: Content::open(&folder.join("verified"))?,
-            secrets: None,
+            logins: Logins::Unknown,
         })
     }
 
@@ -128,7 +133,17 @@ impl Acquirer {
     #[must_use]
     pub fn with_pull_secrets(self, cluster: Cluster, namespace: String) -> Self {
         Self {
-            secrets: Some(PullSecrets { cluster, namespace }),
+            logins: Logins::PullSecrets { cluster, namespace },
+            ..self
+        }
+    }
+
+    /// The same for a person at a machine that need not reach the cluster: in the place of pull secrets stands how they
+    /// are logged in to the registry.
+    #[must_use]
+    pub fn with_own_logins(self) -> Self {
+        Self {
+            logins: Logins::Own,
             ..self
         }
     }
@@ -263,20 +278,33 @@ impl Acquirer {
             name: name.clone(),
             why,
         };
-        let secrets = self.secrets.as_ref();
-        let secrets =
-            secrets.ok_or_else(|| failed("there is no cluster to read it from".into()))?;
-        let api: Api<Secret> = Api::namespaced(secrets.cluster.client(), &secrets.namespace);
+        let (cluster, namespace) = match &self.logins {
+            Logins::PullSecrets { cluster, namespace } => (cluster, namespace),
+            Logins::Own => return own_login(host).map(Some).map_err(failed),
+            Logins::Unknown => return Err(failed("there is no cluster to read it from".into())),
+        };
+        let api: Api<Secret> = Api::namespaced(cluster.client(), namespace);
         let found = asked("get a pull secret", api.get_opt(name)).await;
         let secret = found
             .map_err(|error| failed(error.to_string()))?
-            .ok_or_else(|| failed(format!("it is not in {}", secrets.namespace)))?;
+            .ok_or_else(|| failed(format!("it is not in {namespace}")))?;
         let data = secret.data.unwrap_or_default();
         let config = data.get(DOCKER_CONFIG);
         let config = config.ok_or_else(|| failed(format!("it has no key {DOCKER_CONFIG}")))?;
         let login = credentials::login_for(host, &config.0);
         login.map(Some).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// How the person who runs this is logged in to the registry `host`; or, in words, that they are not.
+fn own_login(host: &str) -> Result<Login, String> {
+    let login = tool::docker_login(host).map_err(|error| format!("{error:#}"))?;
+    login.ok_or_else(|| {
+        format!(
+            "it is in the cluster, and here nobody is logged in: run docker login {host}, or pull the plugin elsewhere \
+             with windlass plugin pull and name the file as source"
+        )
+    })
 }
 
 /// What a source names.

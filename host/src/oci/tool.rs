@@ -108,8 +108,11 @@ fn opened(location: &Location, registry: &RegistryArgs) -> anyhow::Result<Box<dy
     Ok(repository::open(location, &access)?)
 }
 
-/// The login for `host` in Docker's configuration; None where there is none.
-fn docker_login(host: &str) -> anyhow::Result<Option<Login>> {
+/// The login for the registry `host` in a person's Docker configuration; None where there is none.
+///
+/// # Errors
+/// When the configuration is there and cannot be read.
+pub fn docker_login(host: &str) -> anyhow::Result<Option<Login>> {
     let folder = std::env::var_os("DOCKER_CONFIG").map(PathBuf::from);
     let folder = folder.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".docker")));
     let Some(path) = folder.map(|folder| folder.join("config.json")) else {

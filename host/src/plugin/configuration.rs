@@ -1,4 +1,4 @@
-//! Which plugins to load and what to allow them: the spec of a `Plugin`, read from a YAML file for now.
+//! Which plugins to load and what to allow them: the spec of a `Plugin`, as the cluster or a YAML file has it.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -195,6 +195,26 @@ async fn what_is_no_component_is_named() {
     }
 }
 
+#[test]
+fn what_lies_behind_a_pull_secret_is_had_by_the_login_of_the_person() {
+    let home = TempDir::new().unwrap();
+    let plugin = "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {name: mine}\nspec:\n  \
+                  source: {oci: \"oci://127.0.0.1:1/mine:1\"}\n  registry: {pullSecret: login, insecure: true}\n";
+    std::fs::write(home.path().join("plugin.yaml"), plugin).unwrap();
+    let arguments = ["crds", "--plugins", "plugin.yaml", "--cache", "cache"];
+    let text = told(&windlass(home.path(), &arguments));
+    assert!(text.contains("docker login 127.0.0.1:1"), "{text}");
+
+    let config = home.path().join("docker/config.json");
+    std::fs::create_dir(config.parent().unwrap()).unwrap();
+    let logged_in = json!({"auths": {"127.0.0.1:1": {"username": "me", "password": "mine"}}});
+    std::fs::write(config, logged_in.to_string()).unwrap();
+    let text = told(&windlass(home.path(), &arguments));
+    // Nobody listens there, which is asked now.
+    assert!(text.contains("127.0.0.1:1"), "{text}");
+    assert!(!text.contains("pull secret"), "{text}");
+}
+
 /// What is found when the plugin that misbehaves on request does so.
 async fn tried(behaviour: &str) -> Report {
     let object = json!({
@@ -257,6 +277,7 @@ fn windlass(folder: &Path, arguments: &[&str]) -> Output {
         .env("CARGO_TARGET_DIR", kept.join("author"))
         .env("CARGO_NET_OFFLINE", "true")
         .env("XDG_CACHE_HOME", kept.join("cache"))
+        .env("DOCKER_CONFIG", folder.join("docker"))
         .output()
         .unwrap()
 }
