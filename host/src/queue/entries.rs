@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::reason::{Priority, Reason};
+use super::reason::Reason;
 use crate::object::ObjectKey;
 
 /// An object and why it wants a round. Equality is the object's: the reason only tells.
@@ -59,6 +59,13 @@ struct Waiting {
     reason: Reason,
 }
 
+impl Waiting {
+    /// What is due takes its turn in the order of this moment.
+    fn turn(&self) -> Instant {
+        self.due + self.reason.priority().overtaken_for()
+    }
+}
+
 #[derive(Debug)]
 enum Slot {
     Waiting(Waiting),
@@ -70,7 +77,8 @@ enum Slot {
 pub struct Entries {
     slots: HashMap<Arc<ObjectKey>, Slot>,
     later: BTreeSet<(Instant, Arc<ObjectKey>)>,
-    due: BTreeSet<(Priority, Instant, Arc<ObjectKey>)>,
+    /// Ordered by their turn.
+    due: BTreeSet<(Instant, Arc<ObjectKey>)>,
     failing: HashMap<Arc<ObjectKey>, Backoff>,
     seed: u64,
 }
@@ -94,8 +102,7 @@ impl Entries {
             None => self.wait(object.clone(), wanted),
             Some((object, Slot::Waiting(earlier))) => {
                 self.later.remove(&(earlier.due, object.clone()));
-                self.due
-                    .remove(&(earlier.reason.priority(), earlier.due, object.clone()));
+                self.due.remove(&(earlier.turn(), object.clone()));
                 self.wait(object, merged(earlier, wanted));
             }
             Some((object, Slot::InFlight { behind })) => {
@@ -116,7 +123,7 @@ impl Entries {
     /// Takes the most urgent entry that is due; its object is in flight until [`Self::finish`].
     pub fn take(&mut self, now: Instant) -> Option<ReconcileRequest> {
         self.ripen(now);
-        let (_, _, object) = self.due.pop_first()?;
+        let (_, object) = self.due.pop_first()?;
         let in_flight = Slot::InFlight { behind: None };
         match self.slots.insert(object.clone(), in_flight) {
             Some(Slot::Waiting(Waiting { reason, .. })) => {
@@ -132,18 +139,20 @@ impl Entries {
     /// Moves what has become due to where it is ordered by urgency.
     fn ripen(&mut self, now: Instant) {
         while self.later.first().is_some_and(|(due, _)| *due <= now)
-            && let Some((due, object)) = self.later.pop_first()
+            && let Some((_, object)) = self.later.pop_first()
         {
-            if let Some(Slot::Waiting(Waiting { reason, .. })) = self.slots.get(&object) {
-                self.due.insert((reason.priority(), due, object));
+            if let Some(Slot::Waiting(waiting)) = self.slots.get(&object) {
+                self.due.insert((waiting.turn(), object));
             }
         }
     }
 
-    /// When there will be something to take, which may be a past moment; None when nothing waits.
-    pub fn next_due(&self) -> Option<Instant> {
-        let ripe = self.due.first().map(|(_, due, _)| *due);
-        ripe.or_else(|| self.later.first().map(|(due, _)| *due))
+    /// When there will be something to take, `now` where there is; None when nothing waits.
+    pub fn next_due(&self, now: Instant) -> Option<Instant> {
+        match self.due.is_empty() {
+            false => Some(now),
+            true => self.later.first().map(|(due, _)| *due),
+        }
     }
 
     /// Ends the round of `object`: it waits again as its round says, or for what was added meanwhile.

@@ -60,7 +60,8 @@ impl Queue {
         loop {
             let (taken, next_due) = {
                 let mut entries = self.entries();
-                (entries.take(Instant::now()), entries.next_due())
+                let now = Instant::now();
+                (entries.take(now), entries.next_due(now))
             };
             match (taken, next_due) {
                 (Some(request), next_due) => {

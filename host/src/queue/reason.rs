@@ -37,7 +37,9 @@ pub enum Reason {
     Resync,
 }
 
-/// The order in which entries that are due become rounds.
+/// How urgent an entry that is due is. What is more urgent overtakes what became due not long before it, never what
+/// has waited for long: else thousands of objects that are looked at every few seconds would keep a host that starts
+/// from ever looking at the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// A person is waiting, or a server that was taken out of service: deletion, a changed spec, a long action
@@ -47,6 +49,17 @@ pub enum Priority {
     Observed,
     /// To be safe.
     Routine,
+}
+
+impl Priority {
+    /// For how long after it became due an entry is overtaken by [`Self::Asked`].
+    pub fn overtaken_for(self) -> Duration {
+        match self {
+            Self::Asked => Duration::ZERO,
+            Self::Observed => Duration::from_secs(2),
+            Self::Routine => Duration::from_secs(10),
+        }
+    }
 }
 
 impl Reason {

@@ -48,6 +48,23 @@ async fn a_changed_spec_goes_before_an_observation_and_that_before_a_resync() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_due_for_long_is_not_overtaken_for_ever() {
+    let queue = Queue::new(0);
+    queue.add(&object("started"), Reason::Started);
+    queue.add(&object("looked at"), Reason::RequeueAfter);
+    let mut served = Vec::new();
+    while served.len() < 100 && served.last().is_none_or(|name| name != "started") {
+        let ticket = queue.next().await;
+        served.push(ticket.request().object.name.clone());
+        // The one worker is always late: whoever asks to be looked at again is due at once.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        ticket.finish(Next::After(Duration::ZERO, Reason::RequeueAfter));
+    }
+    assert_eq!(served.first().map(String::as_str), Some("looked at"));
+    assert_eq!(served.last().map(String::as_str), Some("started"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn observations_wait_a_moment_for_each_other_and_the_first_sets_the_time() {
     let queue = Queue::new(0);
     let begin = Instant::now();
