@@ -13,10 +13,22 @@ use serde_json::Value;
 use crate::host::{self, Alone};
 use crate::namespace::Namespace;
 use crate::pod::Pod;
-use crate::wait::throughout;
+use crate::wait::{eventually, throughout};
 
 /// Who the host is to the API server.
 const HOST: &str = "system:serviceaccount:windlass-system:windlass";
+
+/// Waits until the host has written nothing into a namespace for so long: an Event that tells what a status brought
+/// about is written a moment after that status is seen.
+///
+/// # Errors
+/// When it does not come to rest: with what it wrote last.
+pub async fn rests(ns: &Namespace, duration: Duration) -> Result<()> {
+    eventually("the host comes to rest", async || {
+        Writes::begin(ns)?.none_for(duration).await
+    })
+    .await
+}
 
 /// What the host writes into a namespace from a moment on.
 pub struct Writes {

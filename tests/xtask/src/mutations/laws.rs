@@ -35,7 +35,7 @@ pub(super) const MUTATIONS: [Mutation; 10] = [
         from: "if !changed {",
         to: "if !changed && need != Need::Nothing {",
         program: Program::OnControlPlane("rounds"),
-        test: "steady::an_object_gets_its_children_and_status_and_then_there_is_silence",
+        test: "steady::a_host_that_starts_anew_writes_nothing",
     },
     Mutation {
         law: 2,

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_e2e::audit::Writes;
+use windlass_e2e::audit::{Writes, rests};
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
 use super::monitors::{group, rule, service_monitor};
-use super::subject::{Prometheus, rests};
+use super::subject::Prometheus;
 
 const WATCHED: Duration = Duration::from_secs(20);
 

@@ -8,7 +8,6 @@ use kube::ResourceExt;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
-use windlass_e2e::audit::Writes;
 use windlass_e2e::host::{self, InUse};
 use windlass_e2e::prelude::*;
 use windlass_e2e::wait::{Expectation, eventually_within};
@@ -282,15 +281,6 @@ fn observed(object: &DynamicObject, type_: &str) -> Option<i64> {
     let mut conditions = object.data["status"]["conditions"].as_array()?.iter();
     let found = conditions.find(|condition| condition["type"] == type_)?;
     found["observedGeneration"].as_i64()
-}
-
-/// Waits until the host lets a namespace rest for so long: what a status brought about is in the audit log a
-/// moment after that status is seen.
-pub(super) async fn rests(ns: &Namespace, duration: Duration) -> Result<()> {
-    eventually("the host comes to rest", async || {
-        Writes::begin(ns)?.none_for(duration).await
-    })
-    .await
 }
 
 /// Waits for an Event on an object, and returns what it says.

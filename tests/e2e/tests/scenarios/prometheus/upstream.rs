@@ -6,13 +6,14 @@ use std::time::Duration;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use serde_json::json;
+use windlass_e2e::audit::rests;
 use windlass_e2e::crds;
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 use windlass_e2e::tools::upstream_crds;
 
 use super::monitors::{group, rule, service_monitor, service_monitor_with};
-use super::subject::{Prometheus, condition, rests, told};
+use super::subject::{Prometheus, condition, told};
 
 const FILES: [&str; 5] = [
     "monitoring.coreos.com_podmonitors.yaml",

@@ -5,12 +5,14 @@ use std::time::Duration;
 use futures::future::try_join_all;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
-use windlass_e2e::audit::Writes;
+use windlass_e2e::audit::{Writes, rests};
 use windlass_e2e::host;
 use windlass_e2e::prelude::*;
 
 use super::subject::{SAMPLE, is_well, kind};
 
+/// Longer than it takes to tell by an Event what a status already shows.
+const AT_REST: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(60);
 const OBJECTS: usize = 20;
 
@@ -24,8 +26,8 @@ async fn twenty_redis_cause_no_write_also_after_the_hosts_were_ended() -> Result
             api.create(&PostParams::default(), &small(name)?).await?;
         }
         try_join_all(names.iter().map(|name| settled(ns, name))).await?;
-        let before = Writes::begin(ns)?;
-        before.none_for(WATCHED).await?;
+        rests(ns, AT_REST).await?;
+        Writes::begin(ns)?.none_for(WATCHED).await?;
 
         drop(in_use);
         let alone = host::alone().await;
