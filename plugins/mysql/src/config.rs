@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The image where nothing is configured: the host's own, of this release.
+const HOST: &str = concat!("windlass.dev/windlass:", env!("CARGO_PKG_VERSION"));
+
 /// What the Plugin's `spec.config` says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -14,7 +17,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            host_image: "windlass.dev/windlass:dev".to_owned(),
+            host_image: HOST.to_owned(),
         }
     }
 }
@@ -33,4 +36,19 @@ pub fn schema() -> Value {
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::Config;
+
+    #[test]
+    fn the_installation_names_the_image_that_is_the_default() {
+        let text = include_str!("../../../deploy/plugins/mysql.yaml");
+        let plugin: Value = serde_saphyr::from_str(text).unwrap();
+        let config: Config = serde_json::from_value(plugin["spec"]["config"].clone()).unwrap();
+        assert_eq!(config, Config::default());
+    }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The image of the sidecar where nothing is configured: the host's own.
+/// The image of the sidecar where nothing is configured: the host's own, of this release.
 const RELOADER: &str = concat!("windlass.dev/windlass:", env!("CARGO_PKG_VERSION"));
 
 /// The plugin's own configuration.
@@ -36,4 +36,20 @@ pub fn schema() -> Value {
             },
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{PluginConfig, RELOADER};
+
+    #[test]
+    fn the_installation_names_the_image_that_is_the_default() {
+        let text = include_str!("../../../deploy/plugins/prometheus.yaml");
+        let plugin: Value = serde_saphyr::from_str(text).unwrap();
+        let config: PluginConfig =
+            serde_json::from_value(plugin["spec"]["config"].clone()).unwrap();
+        assert_eq!(config.reloader_image, RELOADER);
+    }
 }

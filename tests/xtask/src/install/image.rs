@@ -10,8 +10,8 @@ use super::binaries;
 use crate::stage::Log;
 use crate::workplace::Workplace;
 
-/// The name that `deploy/kustomize` runs.
-const NAME: &str = "windlass.dev/windlass:dev";
+/// The name that everything in `deploy/` runs.
+const NAME: &str = concat!("windlass.dev/windlass:", env!("CARGO_PKG_VERSION"));
 
 /// Where the image has the layout with the plugins.
 const PLUGINS: &str = "/plugins";
@@ -79,4 +79,38 @@ pub(super) fn digest(workplace: &Workplace) -> Result<String> {
     let mut sum = Command::new("sha256sum");
     let line = crate::command::capture(sum.arg(fs::canonicalize(archive(workplace))?))?;
     Ok(line.chars().take(16).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NAME;
+
+    /// What `key` says in a file.
+    fn value<'a>(text: &'a str, key: &str) -> &'a str {
+        let lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
+        let mut values = lines.filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+        let value = values.next().unwrap_or_default();
+        value.split(' ').next().unwrap_or_default()
+    }
+
+    #[test]
+    fn the_host_and_the_plugins_are_installed_with_the_image_that_is_loaded() {
+        let host = include_str!("../../../../deploy/kustomize/base/deployment.yaml");
+        let mysql = include_str!("../../../../deploy/plugins/mysql.yaml");
+        let prometheus = include_str!("../../../../deploy/plugins/prometheus.yaml");
+        let named = [
+            value(host, "image"),
+            value(mysql, "hostImage"),
+            value(prometheus, "reloaderImage"),
+        ];
+        assert_eq!(named, [NAME; 3]);
+    }
+
+    #[test]
+    fn the_one_place_to_name_another_image_changes_nothing_by_itself() {
+        let place = include_str!("../../../../deploy/kustomize/image/kustomization.yaml");
+        let kept = value(place, "name");
+        assert_eq!(value(place, "newName"), kept);
+        assert_eq!(format!("{kept}:{}", value(place, "newTag")), NAME);
+    }
 }
