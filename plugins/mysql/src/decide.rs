@@ -3,6 +3,7 @@
 //! README.md lists the states in the words of [`State`] and the rules in the order of these functions.
 
 use crate::failover;
+use crate::force;
 use crate::forming;
 use crate::gtid::GtidSet;
 use crate::health::{self, Health};
@@ -143,6 +144,8 @@ pub struct Decision {
     pub pending: Option<String>,
     /// Why writes wait, where they do.
     pub blocked: Option<String>,
+    /// Why a person's choice of primary is neither followed nor refused yet, where there is one.
+    pub unanswered: Option<String>,
 }
 
 /// Decides.
@@ -155,6 +158,9 @@ pub fn decide(wish: &Wish<'_>, view: &View) -> Decision {
         (Some(intent), _) => proceed(wish, view, intent, &mut decision),
         (None, None) => forming::form(wish, view, &mut decision),
         (None, Some(primary)) => lead(wish, view, primary, &mut decision),
+    }
+    if record.primary.is_some() {
+        force::answer(wish, view, &mut decision);
     }
     forget_annotations(view, &mut decision);
     relabel(wish, view, &mut decision);
@@ -170,9 +176,6 @@ fn proceed(wish: &Wish<'_>, view: &View, intent: &Intent, decision: &mut Decisio
 
 /// With a primary on record: it serves, or is to be opened, or is lost.
 fn lead(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut Decision) {
-    if failover::force(view, primary, decision) {
-        return;
-    }
     match health::health(view, primary) {
         Health::Serving(server) => serving::serve(wish, view, primary, server, decision),
         Health::Shut(server) => opening::open(wish, view, primary, server, decision),
@@ -188,10 +191,11 @@ fn lead(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mut Decision
 /// An annotation that was taken away may be set again.
 fn forget_annotations(view: &View, decision: &mut Decision) {
     let there = &view.annotations;
-    decision
-        .record
-        .followed
-        .retain(|annotation, value| there.get(annotation) == Some(value));
+    let Record {
+        followed, refused, ..
+    } = &mut decision.record;
+    followed.retain(|annotation, value| there.get(annotation) == Some(value));
+    refused.retain(|annotation, _| followed.contains_key(annotation));
 }
 
 /// Roles on Pods. `primary` goes only on one that was seen taking writes, `replica` on those that follow it; an
@@ -239,6 +243,7 @@ impl Decision {
             notes: Vec::new(),
             pending: None,
             blocked: None,
+            unanswered: None,
         }
     }
 

@@ -5,9 +5,9 @@
 //! acknowledged, and one of those voters holds all that ever were.
 
 use crate::decide::{Command, Decision, State, Target, Wish};
+use crate::force;
 use crate::gtid::GtidSet;
 use crate::health::Loss;
-use crate::names::FORCE_PRIMARY;
 use crate::observe::{PodView, Receiver, Server, ServerView, View};
 use crate::status::{Intent, IntentKind, Primary, Record};
 use crate::voters;
@@ -78,47 +78,11 @@ pub fn let_in(view: &View, primary: &Primary, decision: &mut Decision) {
     }
 }
 
-/// A person says which Pod is to be the primary, where the operator must not choose.
-pub fn force(view: &View, primary: &Primary, decision: &mut Decision) -> bool {
-    let Some(pod) = view.annotations.get(FORCE_PRIMARY) else {
-        return false;
-    };
-    if decision.record.followed.get(FORCE_PRIMARY) == Some(pod) || view.server(pod).is_none() {
-        return false;
-    }
-    decision
-        .record
-        .followed
-        .insert(FORCE_PRIMARY.to_owned(), pod.clone());
-    if *pod == primary.pod
-        && view
-            .of_primary(primary)
-            .is_some_and(ServerView::is_writable)
-    {
-        return false;
-    }
-    let why = format!("the annotation {FORCE_PRIMARY} names {pod}");
-    decision.warn(
-        "FailoverForced",
-        format!("{why}; commits that it lacks are lost"),
-    );
-    decision.state = State::Failed(why.clone());
-    decision.record.intent = Some(Intent {
-        kind: IntentKind::Failover,
-        epoch: view.record.epoch + 1,
-        why,
-        since: view.now,
-        to: Some(pod.clone()),
-        frozen: false,
-    });
-    true
-}
-
 /// A failover is under way: fence, choose, let the winner apply what it received, and commit.
 pub fn proceed(wish: &Wish<'_>, view: &View, intent: &Intent, decision: &mut Decision) {
     decision.state = State::Failed(intent.why.clone());
     if let Some(pod) = &intent.to {
-        return crown_forced(view, intent, pod, decision);
+        return crown_forced(wish, view, intent, pod, decision);
     }
     fence(view, intent, decision);
     let fenced = fenced(view);
@@ -131,30 +95,38 @@ pub fn proceed(wish: &Wish<'_>, view: &View, intent: &Intent, decision: &mut Dec
     match winner(wish, view, &fenced) {
         None => {
             decision.state = State::Stuck(format!(
-                "no replica has everything that the others have; {}",
-                way_out(wish, view)
+                "no replica has everything that the others have. {}",
+                force::way_out(wish, view)
             ));
         }
         Some(winner) if winner.server.is_drained() => commit(intent, winner, &fenced, decision),
-        Some(winner) => {
-            let rest = rest(winner.server);
-            decision.state = State::Failed(format!(
-                "{}; {} applies {rest} transactions that it received",
-                intent.why, winner.pod.name
-            ));
-        }
+        Some(winner) => decision.state = applying(wish, view, intent, winner),
+    }
+}
+
+/// Whoever takes over applies first what it received; one that cannot needs a person.
+fn applying(wish: &Wish<'_>, view: &View, intent: &Intent, winner: Candidate<'_>) -> State {
+    let (why, name, rest) = (&intent.why, &winner.pod.name, rest(winner.server));
+    let channel = winner.server.channel.as_ref();
+    match channel.and_then(|channel| channel.apply_error.as_ref()) {
+        None => State::Failed(format!(
+            "{why}; {name} applies {rest} transactions that it received"
+        )),
+        Some(trouble) => State::Stuck(format!(
+            "{why}; {name} is to take its place, and cannot apply {rest} transactions that it received: {}. It goes on \
+             when it can. {}",
+            trouble.text,
+            force::way_out(wish, view)
+        )),
     }
 }
 
 /// Cuts off the voters. An old primary that still answers is shut first: a commit that waits there must end in an
 /// error. One that ends by itself would answer waiting commits with OK once nobody is connected: it is waited for.
 fn fence(view: &View, intent: &Intent, decision: &mut Decision) {
-    let primary = view.record.primary.as_ref();
-    let old = primary.and_then(|primary| view.pods.get(&primary.pod));
-    if let Some((pod, server)) = old.and_then(|pod| Some((pod, pod.answering()?)))
-        && !(server.super_read_only && server.wait_count == 0)
-    {
-        decision.order(Command::Shut(server.target(&pod.name)));
+    let old = old_primary(view);
+    if let Some(target) = open_primary(view) {
+        decision.order(Command::Shut(target));
     } else if let Some(pod) = old.filter(|pod| pod.server == Server::Offline) {
         decision.order(Command::Shut(Target::unseen(&pod.name)));
     } else if old.is_some_and(|pod| pod.terminating && pod.running_since.is_some())
@@ -169,6 +141,19 @@ fn fence(view: &View, intent: &Intent, decision: &mut Decision) {
             decision.order(Command::Cut(server.target(&voter.pod)));
         }
     }
+}
+
+fn old_primary(view: &View) -> Option<&PodView> {
+    let primary = view.record.primary.as_ref()?;
+    view.pods.get(&primary.pod)
+}
+
+/// The old primary, where it answers and its clients may yet be told that a commit is done.
+fn open_primary(view: &View) -> Option<Target> {
+    let pod = old_primary(view)?;
+    let server = pod.answering()?;
+    let is_open = !server.super_read_only || !server.is_shut();
+    is_open.then(|| server.target(&pod.name))
 }
 
 fn is_anybody_connected(view: &View) -> bool {
@@ -314,25 +299,42 @@ fn commit(
     decision.note("PrimaryChosen", text);
 }
 
-/// A person chose. Whoever else answers and has nothing more may acknowledge for the chosen one.
-fn crown_forced(view: &View, intent: &Intent, chosen: &str, decision: &mut Decision) {
+/// A person chose. Whatever answers is fenced first; whoever else answers and has nothing more may acknowledge for the
+/// chosen one.
+fn crown_forced(
+    wish: &Wish<'_>,
+    view: &View,
+    intent: &Intent,
+    chosen: &str,
+    decision: &mut Decision,
+) {
     fence(view, intent, decision);
-    let Some(server) = view.server(chosen) else {
-        decision.state = State::Stuck(format!("{}, which does not answer", intent.why));
+    let Some(candidate) = candidate(view, chosen) else {
+        let why = &intent.why;
+        let text = format!("{why}, which does not answer. It goes on when it does");
+        decision.state = State::Stuck(format!("{text}. {}", force::way_out(wish, view)));
         return;
     };
-    let Some(pod) = view.pods.get(chosen) else {
+    let fenced = fenced(view);
+    if open_primary(view).is_some() || fenced.len() < present(view) {
         return;
-    };
-    let candidate = Candidate { pod, server };
-    if !server.is_drained() {
-        return apply(candidate, decision);
     }
-    if !server.is_cut_off() {
-        return decision.order(Command::Cut(server.target(chosen)));
+    if !candidate.server.is_cut_off() {
+        return decision.order(Command::Cut(candidate.server.target(chosen)));
+    }
+    if !candidate.server.is_drained() {
+        apply(candidate, decision);
+        decision.state = applying(wish, view, intent, candidate);
+        return;
     }
     decision.record.errant.remove(chosen);
-    commit(intent, candidate, &fenced(view), decision);
+    commit(intent, candidate, &fenced, decision);
+}
+
+fn candidate<'v>(view: &'v View, pod: &str) -> Option<Candidate<'v>> {
+    let pod = view.pods.get(pod)?;
+    let server = pod.staying()?;
+    Some(Candidate { pod, server })
 }
 
 /// What would have to happen.
@@ -344,7 +346,6 @@ fn way_out(wish: &Wish<'_>, view: &View) -> String {
         .iter()
         .map(|voter| voter.pod.as_str())
         .collect();
-    let choices = wish.pods().join(", ");
     let missing = match (record.voters.is_empty(), needed > record.voters.len()) {
         (true, _) => "it has no replica that may have every commit".to_owned(),
         (_, true) => {
@@ -358,8 +359,8 @@ fn way_out(wish: &Wish<'_>, view: &View) -> String {
         ),
     };
     format!(
-        "{missing}. It goes on when they, or it, return with their data. To go on with what another has, and lose \
-         what it lacks, annotate this object with {FORCE_PRIMARY}: POD (one of {choices})"
+        "{missing}. It goes on when they, or it, return with their data. {}",
+        force::way_out(wish, view)
     )
 }
 

@@ -1,6 +1,7 @@
 //! No primary was ever chosen: new volumes, or the volumes of a cluster that was deleted and made again.
 
 use crate::decide::{Command, Decision, State, Wish};
+use crate::force;
 use crate::gtid::GtidSet;
 use crate::names::FORCE_PRIMARY;
 use crate::observe::{PodView, ServerView, View};
@@ -34,10 +35,17 @@ pub fn form(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
         decision.state = State::Stuck(text);
         return;
     }
-    if let Some(chosen) = forced(view, &members, decision) {
-        return crown(wish, view, chosen, &members, decision);
+    choose(wish, view, &members, decision);
+    if decision.record.primary.is_none()
+        && let Some(chosen) = forced(wish, view, &members, decision)
+    {
+        crown(wish, view, chosen, &members, decision);
     }
-    if let Some(why) = who_is_missing(wish, view, &members) {
+}
+
+/// Chooses whoever has everything that anybody has, once everybody is there.
+fn choose(wish: &Wish<'_>, view: &View, members: &[Member<'_>], decision: &mut Decision) {
+    if let Some(why) = who_is_missing(wish, view, members) {
         decision.state = State::Incomplete(why);
         return;
     }
@@ -50,12 +58,12 @@ pub fn form(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
             decision.order(Command::Apply(server.target(&pod.name)));
         }
     }
-    match most_complete(wish, &members) {
-        None => decision.state = State::Stuck(way_out(&members)),
+    match most_complete(wish, members) {
+        None => decision.state = State::Stuck(way_out(members)),
         Some((pod, server)) if !server.is_drained() => {
             decision.state = State::Incomplete(format!("{} applies what it received", pod.name));
         }
-        Some(chosen) => crown(wish, view, chosen, &members, decision),
+        Some(chosen) => crown(wish, view, chosen, members, decision),
     }
 }
 
@@ -112,14 +120,21 @@ fn most_complete<'v>(wish: &Wish<'_>, members: &[Member<'v>]) -> Option<Member<'
         .copied()
 }
 
-/// A person's choice.
-fn forced<'v>(view: &View, members: &[Member<'v>], decision: &mut Decision) -> Option<Member<'v>> {
-    let asked = view.annotations.get(FORCE_PRIMARY)?;
-    let chosen = members.iter().find(|(pod, _)| pod.name == *asked)?;
-    decision
-        .record
-        .followed
-        .insert(FORCE_PRIMARY.to_owned(), asked.clone());
+/// A person's choice, where nobody is the best, or everybody had time to answer.
+fn forced<'v>(
+    wish: &Wish<'_>,
+    view: &View,
+    members: &[Member<'v>],
+    decision: &mut Decision,
+) -> Option<Member<'v>> {
+    let asked = force::choice(wish, view, decision)?;
+    let is_stuck = matches!(decision.state, State::Stuck(_));
+    if !is_stuck && view.now < view.created + PATIENCE {
+        force::wait(decision);
+        return None;
+    }
+    let chosen = members.iter().find(|(pod, _)| pod.name == asked)?;
+    force::follow(decision, &asked);
     Some(*chosen)
 }
 
@@ -235,6 +250,44 @@ mod tests {
         assert!(decision.trouble().contains(FORCE_PRIMARY));
         scene.annotate(FORCE_PRIMARY, R1);
         assert_eq!(scene.decide().primary(), R1);
+    }
+
+    #[test]
+    fn a_choice_waits_while_everybody_may_yet_answer() {
+        let mut scene = Scene::new();
+        scene.server(R1).executed = gtids("A:1-90");
+        scene.annotate(FORCE_PRIMARY, R1);
+        scene.lose(P);
+        let decision = scene.decide();
+        assert_eq!(decision.record.primary, None);
+        assert!(decision.unanswered.is_some());
+        scene.view.created = NOW - 90_000;
+        let decision = scene.decide();
+        assert_eq!(
+            (decision.primary(), decision.unanswered.is_none()),
+            (R1, true)
+        );
+        assert_eq!(decision.reasons(), ["FailoverForced", "PrimaryChosen"]);
+    }
+
+    #[test]
+    fn an_annotation_that_stayed_in_a_file_never_beats_the_one_with_the_most() {
+        let mut scene = Scene::new();
+        scene.server(P).executed = gtids("A:1-100");
+        scene.server(R1).executed = gtids("A:1-90");
+        scene.annotate(FORCE_PRIMARY, R1);
+        assert_eq!(scene.decide().primary(), P);
+    }
+
+    #[test]
+    fn a_choice_without_data_is_refused() {
+        let mut scene = Scene::new();
+        scene.server(P).executed = gtids("A:1");
+        scene.server(R1).executed = gtids("B:1");
+        scene.annotate(FORCE_PRIMARY, R2);
+        let decision = scene.decide();
+        assert_eq!(decision.reasons(), ["ForceRefused"]);
+        assert_eq!(decision.record.primary, None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod component;
 pub mod config;
 pub mod decide;
 pub mod failover;
+pub mod force;
 pub mod forming;
 pub mod grants;
 pub mod gtid;

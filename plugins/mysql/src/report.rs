@@ -4,6 +4,7 @@ use windlass_sdk::{Conditions, Context};
 
 use crate::decide::{Decision, State, Wish};
 use crate::grants::Missing;
+use crate::names::FORCE_PRIMARY;
 use crate::observe::View;
 use crate::serving;
 use crate::spec::MySQLCluster;
@@ -34,6 +35,7 @@ pub fn status(
     );
     reconciled_condition(&mut conditions, decision);
     blocked_condition(&mut conditions, decision);
+    forced_condition(&mut conditions, decision);
     backup_condition(&mut conditions, decision);
     complete_condition(&mut conditions, &Missing::of(cx));
     MySqlStatus {
@@ -141,6 +143,22 @@ fn blocked_condition(conditions: &mut Conditions, decision: &Decision) {
     match &decision.blocked {
         Some(why) => conditions.set("WritesBlocked", "True", "TooFewVoters", why),
         None => conditions.clear("WritesBlocked"),
+    }
+}
+
+/// There only while a person's choice of primary is.
+fn forced_condition(conditions: &mut Conditions, decision: &Decision) {
+    let record = &decision.record;
+    let refused = record.refused.get(FORCE_PRIMARY);
+    let followed = record.followed.get(FORCE_PRIMARY);
+    match (&decision.unanswered, refused, followed) {
+        (Some(why), _, _) => conditions.set("PrimaryForced", "False", "Waiting", why),
+        (None, Some(why), _) => conditions.set("PrimaryForced", "False", "Refused", why),
+        (None, None, Some(pod)) => {
+            let text = format!("{FORCE_PRIMARY}: {pod} was followed: take the annotation off");
+            conditions.set("PrimaryForced", "True", "Followed", text);
+        }
+        (None, None, None) => conditions.clear("PrimaryForced"),
     }
 }
 

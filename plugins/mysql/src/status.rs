@@ -34,8 +34,8 @@ pub struct MySqlStatus {
     /// The generation of spec that was last acted on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// What holds: Ready, Reconciled, WritesBlocked, BackupSucceeded, Complete, and the host's Synced and
-    /// SpecAccepted.
+    /// What holds: Ready, Reconciled, WritesBlocked, PrimaryForced, BackupSucceeded, Complete, and the host's Synced
+    /// and SpecAccepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
@@ -106,9 +106,13 @@ pub struct Record {
     /// Transactions that went with the data of an instance when it was rebuilt, the newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<Discarded>,
-    /// The annotation values that were followed, by annotation: each is followed once for each time it is set.
+    /// The annotation values that were followed, or refused, by annotation: each is answered once for each time it is
+    /// set.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub followed: BTreeMap<String, String>,
+    /// Why values in `followed` were refused instead, by annotation.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
     /// The version that Pods run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,

@@ -162,6 +162,68 @@ fn a_hand_over_moves_the_primary_without_a_failover() {
     );
 }
 
+/// A person says which Pod is to be the primary.
+fn force(world: &mut World, pod: &str) {
+    let annotation = ("mysql.example.com/force-primary".into(), pod.into());
+    world.object.metadata.annotations = Some([annotation].into());
+}
+
+fn freeze(world: &mut World, pod: &str) {
+    world.servers.get_mut(pod).unwrap().frozen = true;
+}
+
+fn thaw_all(world: &mut World) {
+    for server in world.servers.values_mut() {
+        server.frozen = false;
+    }
+}
+
+#[test]
+fn a_primary_may_be_named_while_a_failover_is_stuck() {
+    let mut world = World::running();
+    world.write(10);
+    world.run(4);
+    freeze(&mut world, P);
+    for _ in 0..20 {
+        if world.record().intent.is_some() {
+            break;
+        }
+        world.round();
+    }
+    freeze(&mut world, R2);
+    world.run(10);
+    assert_eq!(world.reason("Ready"), Some("Lost"));
+    force(&mut world, R1);
+    world.run(10);
+    assert_eq!(world.primary(), R1);
+    assert_eq!(world.reason("PrimaryForced"), Some("Followed"));
+    thaw_all(&mut world);
+    world.settle();
+    assert_eq!(world.columns(), format!("Running 3 {R1}"));
+    assert_eq!(world.lost(), Vec::<u32>::new());
+    world.object.metadata.annotations = None;
+    world.settle();
+    assert_eq!(world.reason("PrimaryForced"), None);
+}
+
+#[test]
+fn a_request_to_force_a_healthy_cluster_is_refused_and_does_nothing_later() {
+    let mut world = World::running();
+    force(&mut world, R1);
+    world.settle();
+    assert_eq!(world.primary(), P);
+    assert_eq!(world.reason("PrimaryForced"), Some("Refused"));
+    freeze(&mut world, P);
+    freeze(&mut world, R2);
+    world.run(120);
+    assert_eq!(world.reason("Ready"), Some("Lost"));
+    thaw_all(&mut world);
+    world.settle();
+    assert_eq!(world.primary(), P);
+    let told = world.events.iter().filter(|event| event.contains("Force"));
+    assert_eq!(told.collect::<Vec<_>>(), ["ForceRefused"]);
+}
+
 #[test]
 fn it_scales_under_writes_and_moves_the_primary_first() {
     let mut world = World::running();

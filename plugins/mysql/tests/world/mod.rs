@@ -15,6 +15,7 @@ use serde_json::Value;
 use windlass_mysql::component::describe;
 use windlass_mysql::reconcile::MySqlController;
 use windlass_mysql::spec::MySQLCluster;
+use windlass_mysql::status::Record;
 use windlass_sdk::harness::{Harness, Round};
 use windlass_sdk::wire::{Action, Effect, Ended, Plan, Unreachable};
 
@@ -114,10 +115,21 @@ impl World {
         )
     }
 
+    /// What was recorded.
+    pub(crate) fn record(&self) -> &Record {
+        &self.object.status.as_ref().unwrap().record
+    }
+
     /// The recorded primary's Pod.
     pub(crate) fn primary(&self) -> String {
-        let status = self.object.status.as_ref().unwrap();
-        status.record.primary.as_ref().unwrap().pod.clone()
+        self.record().primary.as_ref().unwrap().pod.clone()
+    }
+
+    /// The reason of a condition, where it is there.
+    pub(crate) fn reason(&self, condition: &str) -> Option<&str> {
+        let mut conditions = self.object.status.as_ref()?.conditions.iter();
+        let found = conditions.find(|known| known.type_ == condition)?;
+        Some(&found.reason)
     }
 
     /// Names of Pods with this role label.
