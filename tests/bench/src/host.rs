@@ -76,16 +76,35 @@ pub fn configuration(plugin: &str) -> Result<PathBuf> {
     Ok(Path::new(&folder).join(format!("{plugin}.yaml")))
 }
 
+/// What an administrator says about a plugin.
+///
+/// # Errors
+/// When its configuration is not there.
+pub fn spec_of(plugin: &str) -> Result<PluginSpec> {
+    let path = configuration(plugin)?;
+    let resource = PluginResource::read(&path)?
+        .pop()
+        .with_context(|| format!("there is no Plugin in {}", path.display()))?;
+    Ok(resource.spec)
+}
+
 /// What an administrator says about the Redis plugin.
 ///
 /// # Errors
 /// When its configuration is not there.
 pub fn redis_spec() -> Result<PluginSpec> {
-    let path = configuration("redis")?;
-    let resource = PluginResource::read(&path)?
-        .pop()
-        .with_context(|| format!("there is no Plugin in {}", path.display()))?;
-    Ok(resource.spec)
+    spec_of("redis")
+}
+
+/// The component of a plugin whose source is a file.
+///
+/// # Errors
+/// When it is not there.
+pub fn component_of(spec: &PluginSpec) -> Result<Vec<u8>> {
+    let Source::File(path) = &spec.source else {
+        bail!("the plugin's source is no file but {}", spec.source);
+    };
+    std::fs::read(path).with_context(|| format!("failed to read {}", path.display()))
 }
 
 /// Loads the component, compiled in this process into `cache`.
@@ -93,10 +112,7 @@ pub fn redis_spec() -> Result<PluginSpec> {
 /// # Errors
 /// When it is not there or is not loaded.
 pub async fn component(spec: &PluginSpec, cache: &Path) -> Result<Arc<dyn Operator>> {
-    let Source::File(path) = &spec.source else {
-        bail!("the plugin's source is no file but {}", spec.source);
-    };
-    let wasm = std::fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let wasm = component_of(spec)?;
     Ok(Loader::new(cache, Compiler::Here)?
         .prepare("redis", spec, &wasm)
         .await?)

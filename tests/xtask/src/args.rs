@@ -123,6 +123,8 @@ pub(crate) enum Measure {
     Idle,
     /// A host that starts among many objects: takes a quarter of an hour to make ten thousand.
     Crowd,
+    /// What plugins cost: to compile, to start, to keep, and beside others that misbehave.
+    Plugins,
     /// One more ServiceMonitor among many, beside prometheus-operator.
     Prometheus,
 }

@@ -12,6 +12,7 @@ use crate::prepare;
 /// The program that takes it, and what it is told.
 pub(super) fn command(measure: Measure, ground: &Ground<'_>) -> Result<Command> {
     let name = match measure {
+        Measure::Plugins => "plugins",
         Measure::Prometheus => "prometheus",
         Measure::Round | Measure::Idle | Measure::Crowd => "redis",
     };
@@ -22,6 +23,11 @@ pub(super) fn command(measure: Measure, ground: &Ground<'_>) -> Result<Command> 
         Measure::Round => command.arg("round"),
         Measure::Idle => command.args(["idle", "--host"]).arg(host),
         Measure::Crowd => command.args(["crowd", "--objects", &ground.objects.to_string()]),
+        Measure::Plugins => command
+            .arg("--host")
+            .arg(host)
+            .arg("--hostile")
+            .arg(ground.hostile),
         Measure::Prometheus => command
             .arg("--host")
             .arg(host)

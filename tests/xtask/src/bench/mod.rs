@@ -25,6 +25,8 @@ const BUILD: &str = "build";
 struct Ground<'a> {
     workplace: &'a Workplace,
     programs: &'a Programs,
+    /// The component of the plugin that misbehaves on request.
+    hostile: &'a Path,
     kubeconfig: PathBuf,
     audit_log: PathBuf,
     objects: u32,
@@ -34,7 +36,7 @@ struct Ground<'a> {
 pub(crate) fn run(workplace: &Workplace, options: &BenchOptions) -> Result<()> {
     let logs = workplace.fresh_logs("bench")?;
     let measures = options.measures();
-    let programs = build(workplace, measures, &logs)?;
+    let (programs, hostile) = build(workplace, measures, &logs)?;
     let log = Log::create(&logs, "measures")?;
     for measure in measures {
         let plane = Local::control_plane(workplace, BENCH_CONTROL_PLANE);
@@ -42,6 +44,7 @@ pub(crate) fn run(workplace: &Workplace, options: &BenchOptions) -> Result<()> {
             let ground = Ground {
                 workplace,
                 programs: &programs,
+                hostile: &hostile,
                 kubeconfig,
                 audit_log: plane.audit_log()?,
                 objects: options.objects,
@@ -52,24 +55,27 @@ pub(crate) fn run(workplace: &Workplace, options: &BenchOptions) -> Result<()> {
     Ok(())
 }
 
-fn build(workplace: &Workplace, measures: &[Measure], logs: &Path) -> Result<Programs> {
-    let mut programs = Programs::new();
+fn build(workplace: &Workplace, measures: &[Measure], logs: &Path) -> Result<(Programs, PathBuf)> {
+    let mut built = (Programs::new(), PathBuf::new());
     let build = Stage::new(BUILD, |log| {
-        programs = program::build(workplace, log)?;
+        built = (
+            program::build(workplace, log)?,
+            install::build_hostile(workplace, log)?,
+        );
         Ok(())
     });
     let mut stages = vec![
         prepare::wasm_target(),
         prepare::cluster_binary(workplace),
         install::plugins(workplace).after(&[BUILD]),
-        build.needs(&[install::HOST]),
+        build.needs(&[install::HOST, prepare::WASM_TARGET]),
         install::host(workplace),
     ];
     if measures.contains(&Measure::Prometheus) {
         stages.push(prepare::upstream(workplace));
     }
     stage::require_all(&stage::run(stages, logs, &Progress::detect())?)?;
-    Ok(programs)
+    Ok(built)
 }
 
 fn take(measure: Measure, ground: &Ground<'_>) -> Result<()> {

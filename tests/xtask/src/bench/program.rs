@@ -20,7 +20,9 @@ pub(super) type Programs = BTreeMap<String, PathBuf>;
 pub(super) fn build(workplace: &Workplace, log: &Log) -> Result<Programs> {
     let mut cargo = command::cargo(workplace.checkout());
     cargo.args(["build", "--release", "--locked", "--workspace"]);
-    cargo.args(["--bench", "redis", "--bench", "prometheus"]);
+    for program in ["plugins", "prometheus", "redis"] {
+        cargo.args(["--bench", program]);
+    }
     for package in OPTIMISED {
         let opt_level = format!("profile.release.package.{package}.opt-level=3");
         cargo.args(["--config", &opt_level]);

@@ -25,9 +25,8 @@ pub(crate) struct Plugin {
 impl Plugin {
     fn new(workplace: &Workplace, configuration: PathBuf) -> Option<Self> {
         let name = configuration.file_stem()?.to_str()?.to_owned();
-        let built = workplace.target().join("wasm32-wasip2/guest");
         Some(Self {
-            component: built.join(format!("windlass_{name}.wasm")),
+            component: component(workplace, &format!("windlass_{name}")),
             name,
             configuration,
         })
@@ -75,9 +74,31 @@ pub(super) fn build_host(workplace: &Workplace, log: &Log) -> Result<()> {
     log.run(cargo.args(["--release", "--workspace", "--bins"]))
 }
 
-/// Builds the components. Where the checkout and cargo's home lie does not show in them, so that whoever builds the same
-/// sources gets the same digests.
+/// Builds the components.
 pub(crate) fn build_plugins(workplace: &Workplace, log: &Log) -> Result<()> {
+    let mut cargo = component_build(workplace)?;
+    for plugin in shipped(workplace)? {
+        cargo.args(["--package", &plugin.package()]);
+    }
+    log.run(&mut cargo)
+}
+
+/// Builds the plugin that misbehaves on request; returns its component.
+pub(crate) fn build_hostile(workplace: &Workplace, log: &Log) -> Result<PathBuf> {
+    let mut cargo = component_build(workplace)?;
+    log.run(cargo.args(["--package", "windlass-hostile-guest"]))?;
+    Ok(component(workplace, "windlass_hostile_guest"))
+}
+
+/// Where cargo puts a component.
+fn component(workplace: &Workplace, crate_name: &str) -> PathBuf {
+    let built = workplace.target().join("wasm32-wasip2/guest");
+    built.join(format!("{crate_name}.wasm"))
+}
+
+/// Where the checkout and cargo's home lie does not show in a component, so that whoever builds the same sources gets
+/// the same digest.
+fn component_build(workplace: &Workplace) -> Result<Command> {
     let mut cargo = cargo_build(workplace);
     cargo.args(["--profile", "guest", "--target", "wasm32-wasip2", "--lib"]);
     let places = [
@@ -88,10 +109,7 @@ pub(crate) fn build_plugins(workplace: &Workplace, log: &Log) -> Result<()> {
         places.map(|(place, name)| format!("--remap-path-prefix={}={name}", place.display()));
     // With a target named, this is for components alone.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", remapped.join("\x1f"));
-    for plugin in shipped(workplace)? {
-        cargo.args(["--package", &plugin.package()]);
-    }
-    log.run(&mut cargo)
+    Ok(cargo)
 }
 
 /// Where cargo keeps the sources of dependencies.

@@ -6,7 +6,7 @@ mod objects;
 mod outside;
 mod roles;
 
-pub(crate) use binaries::{host_binary, outside_configuration, run_plugins};
+pub(crate) use binaries::{build_hostile, host_binary, outside_configuration, run_plugins};
 pub(crate) use objects::{apply_sample, show_sample};
 pub(crate) use outside::{run_outside, without_host};
 
