@@ -27,7 +27,7 @@ pub(crate) async fn measure(component: &Path) -> Result<()> {
     let count = u32::try_from(1 + MISDEEDS.len() * OF_EACH)?;
     let mut plugins = copies::load(&loader, component, count).await?;
     let good = plugins.pop().context("the first is the good one")?;
-    let alone = Calls::of(&*good).await?;
+    let alone = Calls::of(&good).await?;
     let before = memory::of(std::process::id())?.private;
     let mut bad = JoinSet::new();
     for (number, plugin) in plugins.into_iter().enumerate() {
@@ -40,7 +40,7 @@ pub(crate) async fn measure(component: &Path) -> Result<()> {
             }
         });
     }
-    let beside = Calls::of(&*good).await?;
+    let beside = Calls::of(&good).await?;
     let after = memory::of(std::process::id())?.private;
     println!("calls of a plugin that does nothing, every {PAUSE:?}");
     println!("  alone                  {alone}");
