@@ -8,7 +8,7 @@ mod requests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Parser;
 
 use cluster::Cluster;
@@ -79,7 +79,7 @@ async fn main() -> Result<()> {
         cluster.make_monitors(there..others).await?;
         there = others;
         for operator in [
-            Operator::upstream(&arguments.upstream)?,
+            Operator::upstream(&arguments.upstream),
             Operator::windlass(&arguments.host)?,
         ] {
             let figures = measure(&cluster, &operator, &arguments, others).await?;
@@ -106,8 +106,14 @@ async fn measure(
     others: usize,
 ) -> Result<Figures> {
     cluster.make_prometheus().await?;
-    let running = operator.start()?;
-    cluster.configured_with(others).await?;
+    let mut running = operator.start()?;
+    let configured = cluster.configured_with(others).await;
+    ensure!(
+        !running.has_ended()?,
+        "{} ended by itself: run it by hand to see why",
+        operator.name()
+    );
+    configured?;
     tokio::time::sleep(REST).await;
     let mut seconds = Vec::new();
     let mut cpu = Vec::new();

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use windlass_bench::control_plane::KUBECONFIG;
+use anyhow::Result;
 use windlass_bench::process::{Process, of_host};
 
 /// One of the two.
@@ -19,25 +18,21 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// prometheus-operator.
-    ///
-    /// # Errors
-    /// When no API server is named.
-    pub(crate) fn upstream(program: &Path) -> Result<Self> {
-        let kubeconfig = std::env::var(KUBECONFIG).context(KUBECONFIG)?;
+    /// prometheus-operator, which finds the API server by its environment.
+    pub(crate) fn upstream(program: &Path) -> Self {
         let arguments = [
-            format!("--kubeconfig={kubeconfig}").into(),
-            "--web.listen-address=127.0.0.1:0".into(),
-            "--prometheus-config-reloader=reloader".into(),
-            "--log-level=error".into(),
-        ];
-        Ok(Self {
+            "--web.listen-address=127.0.0.1:0",
+            "--prometheus-config-reloader=reloader",
+            "--log-level=error",
+        ]
+        .map(OsString::from);
+        Self {
             name: "prometheus-operator",
             agent: "PrometheusOperator",
             program: program.to_owned(),
             arguments: arguments.into(),
             _cache: None,
-        })
+        }
     }
 
     /// This host, with the Prometheus plugin.
