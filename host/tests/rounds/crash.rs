@@ -13,7 +13,7 @@ use windlass::plugin::bindings::{
     Request, Requirement, Step,
 };
 
-use crate::operator::{GRANTS, Scripted, config_map, empty, fact, name, object};
+use crate::operator::{GRANTS, Scripted, child, config_map, empty, fact, name, object};
 use crate::wire::Wire;
 use crate::world::{RunningHost, World, has_condition};
 
@@ -59,12 +59,10 @@ fn decide(request: &Request) -> Result<Step, CallError> {
         false => (json!({"marking": say}), vec![mark(target, &live, &say)]),
     };
     let slot = json!({"$parts": [{"random": {"id": "password", "length": 32}}]});
-    let mut secret = config_map("", json!({}));
-    secret.manifest = json!({"apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": format!("{name}-auth")}, "stringData": {"password": slot}})
-    .to_string();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": format!("{name}-auth")}, "stringData": {"password": slot}});
     let mut children = vec![
-        secret,
+        child(&secret),
         config_map(&format!("{name}-a"), json!({"say": say})),
     ];
     if me["spec"]["both"] == true {

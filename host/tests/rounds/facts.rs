@@ -195,10 +195,9 @@ async fn a_plan_without_the_grant_is_refused_as_a_whole() {
     let world = World::new("whole").await;
     let operator = Scripted::new(|_: &Request| {
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}});
-        let mut not_granted = crate::operator::config_map("s", json!({}));
-        not_granted.manifest = secret.to_string();
+        let fine = crate::operator::config_map("fine", json!({}));
         plan(
-            vec![crate::operator::config_map("fine", json!({})), not_granted],
+            vec![fine, crate::operator::child(&secret)],
             json!({"phase": "x"}),
         )
     });

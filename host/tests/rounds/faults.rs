@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass::plugin::bindings::{ObjectRef, Question, Request, Requirement, Step};
 use windlass::plugin::{CallError, Fault};
 
-use crate::operator::{Scripted, config_map, name, plan};
+use crate::operator::{Scripted, child, config_map, name, plan};
 use crate::world::{World, has_condition};
 
 const GADGET: &str = "rounds.example.com/v1/Gadget";
@@ -74,11 +74,9 @@ async fn what_does_not_pass_is_told() {
 #[tokio::test]
 async fn a_plan_that_breaks_the_contract_is_refused() {
     let garbage = |_: &Request| {
-        let mut child = config_map("x", json!({}));
-        child.manifest = json!({"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "x", "namespace": "kube-system"}})
-        .to_string();
-        plan(vec![child], json!({}))
+        let elsewhere = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "x", "namespace": "kube-system"}});
+        plan(vec![child(&elsewhere)], json!({}))
     };
     only_the_bad_one_suffers("garbage", garbage, "PlanRefused").await;
 }

@@ -1,6 +1,5 @@
 //! A plugin asks and does no more at a time than its Plugin allows.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,12 +12,10 @@ use windlass::plugin::bindings::{
     Action, ActionStep, DeleteAction, Effect, IfFailed, ObjectRef, Plan, PodPort, Question,
     RedisQuery, Request, Requirement, Step,
 };
-use windlass::query::{
-    Credentials, Databases, HttpCall, HttpReply, RedisReplies, RedisSession, SqlReplies,
-    SqlSession, Unanswered,
-};
+use windlass::query::{Credentials, RedisReplies};
 
 use crate::operator::{Scripted, empty, fact, object, plan};
+use crate::servers::Server;
 use crate::world::{World, has_condition};
 
 const GADGET: &str = "rounds.example.com/v1/Gadget";
@@ -32,55 +29,17 @@ struct Slow {
 }
 
 #[async_trait]
-impl Databases for Slow {
-    async fn redis(
-        &self,
-        _: SocketAddr,
-        _: Option<&Credentials>,
-        _: &[Vec<String>],
-        _: Duration,
-    ) -> Result<RedisReplies, Unanswered> {
+impl Server for Slow {
+    async fn redis(&self, _: Option<&Credentials>) -> RedisReplies {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(asked, Ordering::SeqCst);
         let mut answers = self.answers.subscribe();
         answers.wait_for(|answers| *answers).await.unwrap();
         self.asked.fetch_sub(1, Ordering::SeqCst);
-        Ok(RedisReplies {
+        RedisReplies {
             replies: vec![json!({"ok": "PONG"})],
             password: None,
-        })
-    }
-
-    async fn redis_session(
-        &self,
-        _: SocketAddr,
-        _: Option<&Credentials>,
-        _: Duration,
-    ) -> Result<Box<dyn RedisSession>, Unanswered> {
-        unreachable!("no test drives Redis")
-    }
-
-    async fn sql(
-        &self,
-        _: SocketAddr,
-        _: &Credentials,
-        _: &[String],
-        _: Duration,
-    ) -> Result<SqlReplies, Unanswered> {
-        unreachable!("no test asks MySQL")
-    }
-
-    async fn sql_session(
-        &self,
-        _: SocketAddr,
-        _: &Credentials,
-        _: Duration,
-    ) -> Result<Box<dyn SqlSession>, Unanswered> {
-        unreachable!("no test drives MySQL")
-    }
-
-    async fn http(&self, _: HttpCall, _: Duration) -> Result<HttpReply, Unanswered> {
-        unreachable!("no test asks over HTTP")
+        }
     }
 }
 
@@ -116,7 +75,7 @@ fn asks(request: &Request) -> Result<Step, CallError> {
 #[tokio::test]
 async fn no_more_is_asked_at_once_than_the_plugin_is_allowed() {
     let server = Arc::new(Slow::default());
-    let world = World::new("at-once").await.with_databases(server.clone());
+    let world = World::new("at-once").await.with_server(&server);
     let world = world.with_limits(json!({"queriesAtOnce": 2}));
     let grants = ["read:v1/Pod", "query:redis:6379"];
     let _host = world.host_with(&Scripted::new(asks), &grants).await;

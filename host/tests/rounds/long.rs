@@ -1,6 +1,5 @@
 //! Long actions run beside the rounds, once, and tell of their end.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,12 +12,10 @@ use windlass::plugin::bindings::{
     Action, ActionStep, Answer, Effect, Ended, IfFailed, Login, Long, ObjectRef, Part, Plan,
     PodPort, Question, Request, Requirement, SecretKey, SqlAction, Step,
 };
-use windlass::query::{
-    Credentials, Databases, HttpCall, HttpReply, RedisReplies, RedisSession, SqlReplies,
-    SqlSession, Unanswered,
-};
+use windlass::query::{SqlSession, Unanswered};
 
 use crate::operator::{Scripted, empty, fact, object};
+use crate::servers::Server;
 use crate::world::World;
 
 const GADGET: &str = "rounds.example.com/v1/Gadget";
@@ -66,52 +63,14 @@ impl SqlSession for SlowSession {
 }
 
 #[async_trait]
-impl Databases for Slow {
-    async fn redis(
-        &self,
-        _: SocketAddr,
-        _: Option<&Credentials>,
-        _: &[Vec<String>],
-        _: Duration,
-    ) -> Result<RedisReplies, Unanswered> {
-        unreachable!("no test asks Redis")
-    }
-
-    async fn redis_session(
-        &self,
-        _: SocketAddr,
-        _: Option<&Credentials>,
-        _: Duration,
-    ) -> Result<Box<dyn RedisSession>, Unanswered> {
-        unreachable!("no test drives Redis")
-    }
-
-    async fn sql(
-        &self,
-        _: SocketAddr,
-        _: &Credentials,
-        _: &[String],
-        _: Duration,
-    ) -> Result<SqlReplies, Unanswered> {
-        unreachable!("no test asks MySQL")
-    }
-
-    async fn sql_session(
-        &self,
-        _: SocketAddr,
-        _: &Credentials,
-        _: Duration,
-    ) -> Result<Box<dyn SqlSession>, Unanswered> {
+impl Server for Slow {
+    async fn sql_session(&self) -> Box<dyn SqlSession> {
         self.opened.fetch_add(1, Ordering::SeqCst);
         self.open.fetch_add(1, Ordering::SeqCst);
-        Ok(Box::new(SlowSession {
+        Box::new(SlowSession {
             open: self.open.clone(),
             answers: self.answers.subscribe(),
-        }))
-    }
-
-    async fn http(&self, _: HttpCall, _: Duration) -> Result<HttpReply, Unanswered> {
-        unreachable!("no test asks over HTTP")
+        })
     }
 }
 
@@ -204,7 +163,7 @@ async fn populate(world: &World) {
 #[tokio::test]
 async fn it_runs_once_beside_the_rounds_and_its_end_wakes_the_object() {
     let server = Slow::new();
-    let world = World::new("long").await.with_databases(server.clone());
+    let world = World::new("long").await.with_server(&server);
     let host = world.host_with(&Scripted::new(clones), &GRANTS).await;
     populate(&world).await;
     let runs = |gadget: &Value| gadget["status"]["running"] == json!(["clone"]);
@@ -235,7 +194,7 @@ async fn it_runs_once_beside_the_rounds_and_its_end_wakes_the_object() {
 #[tokio::test]
 async fn a_host_that_stops_closes_the_connection() {
     let server = Slow::new();
-    let world = World::new("long-stop").await.with_databases(server.clone());
+    let world = World::new("long-stop").await.with_server(&server);
     let host = world.host_with(&Scripted::new(clones), &GRANTS).await;
     populate(&world).await;
     let runs = |gadget: &Value| gadget["status"]["running"] == json!(["clone"]);

@@ -21,6 +21,7 @@ mod long;
 mod operator;
 mod outage;
 mod queries;
+mod servers;
 mod steady;
 mod wire;
 mod world;

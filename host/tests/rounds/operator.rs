@@ -152,8 +152,13 @@ pub(crate) fn plan(children: Vec<Child>, status: Value) -> Result<Step, CallErro
 
 /// A ConfigMap of this name.
 pub(crate) fn config_map(name: &str, data: Value) -> Child {
-    let manifest =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+    child(
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}),
+    )
+}
+
+/// A child of this manifest.
+pub(crate) fn child(manifest: &Value) -> Child {
     Child {
         manifest: manifest.to_string(),
         when_dropped: WhenDropped::Delete,

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::operator::{GRANTS, Scripted, config_map, echo, name, plan};
+use crate::operator::{GRANTS, Scripted, child, echo, name, plan};
 use crate::wire::{Trouble, Wire};
 use crate::world::{RunningHost, World, has_condition};
 
@@ -126,9 +126,7 @@ async fn a_secret_value_that_an_answer_quotes_is_masked() {
         let line = json!({"$parts": ["login ", {"secret": {"name": "source", "key": "password"}}]});
         let manifest = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name(request)},
             "stringData": {"line": line}});
-        let mut child = config_map("", json!({}));
-        child.manifest = manifest.to_string();
-        plan(vec![child], json!({}))
+        plan(vec![child(&manifest)], json!({}))
     });
     let grants = GRANTS
         .into_iter()
@@ -167,9 +165,7 @@ async fn a_secret_value_that_a_refused_deletion_quotes_is_masked() {
         let slot = json!({"$parts": [{"secret": {"name": "source", "key": "password"}}]});
         let manifest = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "copy"},
             "stringData": {"password": slot}});
-        let mut child = config_map("", json!({}));
-        child.manifest = manifest.to_string();
-        plan(vec![child], json!({}))
+        plan(vec![child(&manifest)], json!({}))
     });
     let grants = GRANTS
         .into_iter()

@@ -1,9 +1,7 @@
 //! Queries take no password, and reach no server, that the plugin is not granted; no password comes back.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -12,12 +10,10 @@ use windlass::plugin::bindings::{
     Answer, HttpMethod, HttpQuery, HttpTarget, Login, ObjectRef, PodPort, Question, RedisQuery,
     Request, Requirement, SecretKey, Step,
 };
-use windlass::query::{
-    Credentials, Databases, HttpCall, HttpReply, RedisReplies, RedisSession, SqlReplies,
-    SqlSession, Unanswered,
-};
+use windlass::query::{Credentials, HttpReply, RedisReplies};
 
 use crate::operator::{Scripted, empty, fact, object, plan};
+use crate::servers::Server;
 use crate::world::World;
 
 const GADGET: &str = "rounds.example.com/v1/Gadget";
@@ -30,58 +26,24 @@ struct Echo {
 }
 
 #[async_trait]
-impl Databases for Echo {
-    async fn redis(
-        &self,
-        _: SocketAddr,
-        login: Option<&Credentials>,
-        _: &[Vec<String>],
-        _: Duration,
-    ) -> Result<RedisReplies, Unanswered> {
+impl Server for Echo {
+    async fn redis(&self, login: Option<&Credentials>) -> RedisReplies {
         self.reached.fetch_add(1, Ordering::SeqCst);
         let passwords = login.into_iter().flat_map(|login| &login.passwords);
         let said = passwords.map(|password| String::from_utf8_lossy(password.expose()));
-        Ok(RedisReplies {
+        RedisReplies {
             replies: vec![json!({"ok": said.collect::<String>()})],
             password: Some(0),
-        })
+        }
     }
 
-    async fn redis_session(
-        &self,
-        _: SocketAddr,
-        _: Option<&Credentials>,
-        _: Duration,
-    ) -> Result<Box<dyn RedisSession>, Unanswered> {
-        unreachable!("no test drives Redis")
-    }
-
-    async fn sql(
-        &self,
-        _: SocketAddr,
-        _: &Credentials,
-        _: &[String],
-        _: Duration,
-    ) -> Result<SqlReplies, Unanswered> {
-        unreachable!("no test asks MySQL")
-    }
-
-    async fn sql_session(
-        &self,
-        _: SocketAddr,
-        _: &Credentials,
-        _: Duration,
-    ) -> Result<Box<dyn SqlSession>, Unanswered> {
-        unreachable!("no test drives MySQL")
-    }
-
-    async fn http(&self, _: HttpCall, _: Duration) -> Result<HttpReply, Unanswered> {
+    async fn http(&self) -> HttpReply {
         self.reached.fetch_add(1, Ordering::SeqCst);
-        Ok(HttpReply {
+        HttpReply {
             status: 200,
             headers: Default::default(),
             body: String::new(),
-        })
+        }
     }
 }
 
@@ -162,7 +124,7 @@ async fn populate(world: &World) {
 #[tokio::test]
 async fn without_the_grant_no_password_is_taken_from_another_namespace() {
     let server = Arc::new(Echo::default());
-    let world = World::new("taken").await.with_databases(server.clone());
+    let world = World::new("taken").await.with_server(&server);
     let other = elsewhere().await;
     let refused = json!(format!("slots-from:{other}"));
     let operator = Scripted::new(move |request: &Request| asks(request, |pod| redis(pod, &other)));
@@ -179,7 +141,7 @@ async fn without_the_grant_no_password_is_taken_from_another_namespace() {
 #[tokio::test]
 async fn a_password_from_another_namespace_is_used_and_does_not_come_back() {
     let world = World::new("echo").await;
-    let world = world.with_databases(Arc::new(Echo::default()));
+    let world = world.with_server(&Arc::new(Echo::default()));
     let other = elsewhere().await;
     let slots = format!("slots-from:{other}");
     let operator = Scripted::new(move |request: &Request| asks(request, |pod| redis(pod, &other)));
@@ -202,7 +164,7 @@ async fn a_password_from_another_namespace_is_used_and_does_not_come_back() {
 #[tokio::test]
 async fn an_http_query_that_leads_elsewhere_is_refused_and_not_sent() {
     let server = Arc::new(Echo::default());
-    let world = World::new("leads").await.with_databases(server.clone());
+    let world = World::new("leads").await.with_server(&server);
     let operator = Scripted::new(|request: &Request| {
         asks(request, |pod| {
             Question::Http(HttpQuery {

@@ -21,6 +21,7 @@ use windlass::start::{Outside, assemble};
 
 use crate::api_server::{CRD, PATIENCE, api, client, install, make_namespace, parsed};
 use crate::operator::{GRANTS, Scripted, crds};
+use crate::servers::{Served, Server};
 use crate::wire::Wire;
 
 /// How long nothing may happen for silence to be believed.
@@ -71,8 +72,9 @@ impl World {
         Self { limits, ..self }
     }
 
-    /// The same with made-up databases.
-    pub(crate) fn with_databases(self, databases: Arc<dyn Databases>) -> Self {
+    /// The same with this server in the place of databases.
+    pub(crate) fn with_server(self, server: &Arc<impl Server>) -> Self {
+        let databases = Arc::new(Served(server.clone()));
         Self { databases, ..self }
     }
 
