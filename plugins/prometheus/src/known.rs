@@ -92,8 +92,8 @@ pub fn value(known: &dyn Known, namespace: &str, key: &SecretKey) -> Option<Yaml
 pub fn either(known: &dyn Known, namespace: &str, from: &SecretOrConfigMap) -> Option<Yaml> {
     match (&from.secret, &from.config_map) {
         (Some(key), _) => value(known, namespace, key),
-        (None, Some(key)) => known.config_map(namespace, key).ok().map(Yaml::Text),
-        (None, None) => Some(Yaml::Text(String::new())),
+        (None, Some(key)) => known.config_map(namespace, key).ok().map(Yaml::from),
+        (None, None) => Some("".into()),
     }
 }
 

@@ -43,7 +43,7 @@ impl Verdicts {
             }
         }
         self.others(kind, reach);
-        picked.sort_by_key(|monitor| format!("{}/{}", monitor.namespace, monitor.name));
+        picked.sort_by_cached_key(|monitor| format!("{}/{}", monitor.namespace, monitor.name));
         picked
     }
 

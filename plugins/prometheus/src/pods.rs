@@ -94,7 +94,21 @@ impl Pods {
     }
 }
 
+impl Pods {
+    /// Whether there is a Pod to ask again: one that can be reached and does not run these revisions.
+    #[must_use]
+    pub fn some_may_follow(&self, revisions: &BTreeMap<String, String>) -> bool {
+        let mut pods = self.list.iter();
+        pods.any(|pod| pod.has_address() && !pod.runs(revisions))
+    }
+}
+
 impl Seen {
+    fn has_address(&self) -> bool {
+        let status = self.object.status.as_ref();
+        status.is_some_and(|status| status.pod_ip.is_some())
+    }
+
     /// Whether its Prometheus runs these revisions. Folders that are not asked about do not count.
     #[must_use]
     pub fn runs(&self, revisions: &BTreeMap<String, String>) -> bool {

@@ -8,7 +8,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};
 use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use windlass_sdk::{Action, Child, Context, Controller, Error, Partial, Plan, Query, Step};
+use windlass_sdk::{
+    Action, Child, Context, Controller, Error, Partial, Plan, Query, Step, fingerprint,
+};
 
 use crate::api::status::PrometheusStatus;
 use crate::api::{Prometheus, PrometheusSpec};
@@ -25,10 +27,14 @@ use crate::settings::PluginConfig;
 use crate::units;
 use crate::version::{self, Version};
 use crate::workload::{self, Blueprint, Live};
-use crate::yaml::{self, Piece};
+use crate::yaml::Piece;
 
-/// Between two looks while Pods are not yet what they should be.
-const BUSY: Duration = Duration::from_secs(1);
+/// Between two looks at Pods that should soon run what is written.
+const SOON: Duration = Duration::from_secs(1);
+/// How long that is soon: a kubelet brings a changed Secret to a marked Pod within seconds.
+const AT_FIRST: Duration = Duration::from_secs(120);
+/// Between two looks after that.
+const LATER: Duration = Duration::from_secs(10);
 
 /// Decides about objects of the kind Prometheus.
 pub struct PrometheusController;
@@ -141,7 +147,7 @@ impl Round<'_> {
             probes: verdicts.pick("Probe", &objects.probes, &checker),
             rule_files: rule_maps.clone(),
         };
-        let document = config::document(&setting, &selected);
+        let written = config::write(&setting, &selected);
         asking.complete()?;
 
         let blueprint = Blueprint {
@@ -157,14 +163,14 @@ impl Round<'_> {
         let mut plan = Plan::new();
         let mut revisions = BTreeMap::new();
         let managed = is_managed(self.spec, ignored);
-        let configuration = managed.then(|| yaml::write(&document));
+        let configuration = managed.then_some(written.pieces);
         if let Some(revision) = self.add_configuration(&mut plan, configuration, &asking)? {
             revisions.insert("config".to_owned(), revision);
         }
-        let assets = workload::tls_assets(self.names, &yaml::assets(&document));
+        let assets = workload::tls_assets(self.names, &written.assets);
         plan.child(Child::of(&assets)?);
         for (name, files) in rule_maps.iter().zip(packed) {
-            let revision = digest(&files);
+            let revision = fingerprint(files.iter().flat_map(|(name, text)| [name, text]));
             plan.child(Child::of(&rules_map(cx.name(), name, files, &revision))?);
             revisions.insert(name.clone(), revision);
         }
@@ -191,10 +197,27 @@ impl Round<'_> {
         }
         plan.step(Step::of(refreshes(&pods, &revisions)));
         plan.step(Step::of(growth(&blueprint, &claims)));
-        if !pods.all_run(&revisions, blueprint.replicas()) {
-            plan.requeue_after(BUSY);
+        // Of a Pod that comes to be, or becomes ready, the watch tells; of what runs in it, nobody does.
+        if pods.some_may_follow(&revisions) {
+            plan.requeue_after(self.next_look());
         }
         Ok(plan)
+    }
+
+    /// How long to wait for Pods that do not run what they should.
+    fn next_look(&self) -> Duration {
+        let status = self.prometheus.status::<PrometheusStatus>();
+        let conditions = status.map(|status| status.conditions).unwrap_or_default();
+        let waited = conditions
+            .iter()
+            .find(|known| known.type_ == report::RECONCILED && known.status == "False")
+            .map(|known| known.last_transition_time.0.as_millisecond())
+            .and_then(|since| self.cx.now().checked_sub(u64::try_from(since).ok()?))
+            .map(Duration::from_millis);
+        match waited {
+            Some(waited) if waited > AT_FIRST => LATER,
+            _ => SOON,
+        }
     }
 
     /// Adds the Secret with the configuration, and returns its revision; or an empty one for the user to fill.
@@ -209,7 +232,7 @@ impl Round<'_> {
             plan.child(empty.created_only().gzip(workload::CONFIGURATION));
             return Ok(None);
         };
-        let revision = digest(&(&format!("{pieces:?}"), &asking.digests()));
+        let revision = crate::workload::revision(&pieces, &asking.digests());
         let secret = workload::configuration(self.names, pieces, &revision);
         plan.child(Child::of(&secret)?.gzip(workload::CONFIGURATION));
         Ok(Some(revision))

@@ -21,6 +21,8 @@ const MOST_EVENTS: usize = 20;
 const LONGEST: usize = 900;
 /// The condition that names objects which are left out.
 const LEFT_OUT: &str = "ObjectsLeftOut";
+/// The condition that is True when every Pod runs the newest configuration.
+pub const RECONCILED: &str = "Reconciled";
 /// Why they are.
 const INVALID: &str = "InvalidConfiguration";
 
@@ -125,7 +127,7 @@ fn reconciled(conditions: &mut Conditions, of: &Findings<'_>) {
                 "no selector of monitors is set, so the configuration is the user's",
             ),
         };
-        conditions.set("Reconciled", "True", reason, message);
+        conditions.set(RECONCILED, "True", reason, message);
         return;
     }
     let wanted = usize::try_from(of.wanted).unwrap_or_default();
@@ -152,7 +154,7 @@ fn reconciled(conditions: &mut Conditions, of: &Findings<'_>) {
     } else {
         why.join("; ")
     };
-    conditions.set("Reconciled", "False", reason, shortened(&why));
+    conditions.set(RECONCILED, "False", reason, shortened(&why));
 }
 
 fn unsupported(conditions: &mut Conditions, of: &Findings<'_>) {
@@ -177,11 +179,11 @@ fn selection(verdicts: &Verdicts) -> Selection {
             .count();
         i32::try_from(objects).unwrap_or(i32::MAX)
     };
-    let mut objects = verdicts.candidates.clone();
+    let mut objects: Vec<&Candidate> = verdicts.candidates.iter().collect();
     objects.sort_by(|a, b| {
         (order(a), &a.kind, &a.namespace, &a.name).cmp(&(order(b), &b.kind, &b.namespace, &b.name))
     });
-    objects.truncate(MOST_TOLD);
+    let objects = objects.into_iter().take(MOST_TOLD).cloned().collect();
     Selection {
         picked: count(true),
         left_out: count(false),

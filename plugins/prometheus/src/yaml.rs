@@ -3,6 +3,7 @@
 //! Strings are always quoted, so that no parser takes one for a number or a truth value; a secret value is a place
 //! that the host fills and quotes.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Number;
@@ -43,7 +44,7 @@ pub enum Yaml {
     /// A number.
     Number(Number),
     /// A string.
-    Text(String),
+    Text(Cow<'static, str>),
     /// A string that only the host knows.
     Secret(SecretRef),
     /// The path of a mounted file.
@@ -63,7 +64,7 @@ pub enum Yaml {
 
 /// A mapping in the order of writing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Map(Vec<(String, Yaml)>);
+pub struct Map(Vec<(Cow<'static, str>, Yaml)>);
 
 impl Map {
     /// An empty one.
@@ -74,14 +75,14 @@ impl Map {
 
     /// Adds an entry.
     #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<Yaml>) -> Self {
+    pub fn with(mut self, key: &'static str, value: impl Into<Yaml>) -> Self {
         self.put(key, value);
         self
     }
 
     /// Adds an entry where there is a value.
     #[must_use]
-    pub fn maybe<V: Into<Yaml>>(self, key: &str, value: Option<V>) -> Self {
+    pub fn maybe<V: Into<Yaml>>(self, key: &'static str, value: Option<V>) -> Self {
         match value {
             Some(value) => self.with(key, value),
             None => self,
@@ -90,13 +91,13 @@ impl Map {
 
     /// Adds a string where it is not empty.
     #[must_use]
-    pub fn filled(self, key: &str, text: &str) -> Self {
-        self.maybe(key, (!text.is_empty()).then_some(text))
+    pub fn filled(self, key: &'static str, text: &str) -> Self {
+        self.maybe(key, (!text.is_empty()).then(|| text.to_owned()))
     }
 
     /// Adds an entry.
-    pub fn put(&mut self, key: &str, value: impl Into<Yaml>) {
-        self.0.push((key.to_owned(), value.into()));
+    pub fn put(&mut self, key: &'static str, value: impl Into<Yaml>) {
+        self.0.push((Cow::Borrowed(key), value.into()));
     }
 
     /// Adds all entries of another.
@@ -115,7 +116,8 @@ impl Map {
 
 impl FromIterator<(String, Yaml)> for Map {
     fn from_iter<I: IntoIterator<Item = (String, Yaml)>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
+        let entries = entries.into_iter();
+        Self(entries.map(|(key, value)| (key.into(), value)).collect())
     }
 }
 
@@ -149,21 +151,22 @@ impl From<i32> for Yaml {
     }
 }
 
-impl From<&str> for Yaml {
-    fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
+/// What a user wrote is owned: [`String`].
+impl From<&'static str> for Yaml {
+    fn from(value: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(value))
     }
 }
 
 impl From<String> for Yaml {
     fn from(value: String) -> Self {
-        Self::Text(value)
+        Self::Text(value.into())
     }
 }
 
 impl From<&String> for Yaml {
     fn from(value: &String) -> Self {
-        Self::Text(value.clone())
+        Self::Text(value.clone().into())
     }
 }
 
@@ -185,8 +188,8 @@ impl From<&[String]> for Yaml {
     }
 }
 
-impl<const N: usize> From<[&str; N]> for Yaml {
-    fn from(values: [&str; N]) -> Self {
+impl<const N: usize> From<[&'static str; N]> for Yaml {
+    fn from(values: [&'static str; N]) -> Self {
         Self::List(values.into_iter().map(Into::into).collect())
     }
 }
@@ -207,47 +210,63 @@ pub enum Piece {
     },
 }
 
+/// A written document.
+#[derive(Debug, Default, PartialEq)]
+pub struct Written {
+    /// Its text, and the places in it.
+    pub pieces: Vec<Piece>,
+    /// The files that it names, each once.
+    pub assets: Vec<(String, Asset)>,
+}
+
 /// Writes a document.
 #[must_use]
-pub fn write(document: &Map) -> Vec<Piece> {
+pub fn write(document: &Map) -> Written {
     let mut writer = Writer::default();
-    writer.map(document, 0);
+    writer.entries(document);
     writer.finish()
 }
 
-/// The files that a document names, each once.
-#[must_use]
-pub fn assets(document: &Map) -> Vec<(String, Asset)> {
-    let mut found = Vec::new();
-    for (_, value) in &document.0 {
-        collect(value, &mut found);
-    }
-    found.sort();
-    found.dedup();
-    found
-}
-
-fn collect(value: &Yaml, found: &mut Vec<(String, Asset)>) {
-    match value {
-        Yaml::File { path, asset } => found.push((path.clone(), asset.clone())),
-        Yaml::List(items) | Yaml::Joined(items, _) => {
-            items.iter().for_each(|item| collect(item, found));
-        }
-        Yaml::Map(map) => map.0.iter().for_each(|(_, value)| collect(value, found)),
-        Yaml::Bool(_) | Yaml::Number(_) | Yaml::Text(_) | Yaml::Secret(_) => {}
-    }
-}
-
+/// Writes a document entry by entry, so that a long one never stands in memory as values.
 #[derive(Default)]
-struct Writer {
+pub struct Writer {
     done: Vec<Piece>,
     text: String,
+    assets: Vec<(String, Asset)>,
 }
 
 impl Writer {
-    fn finish(mut self) -> Vec<Piece> {
+    /// Entries of the document itself.
+    pub fn entries(&mut self, entries: &Map) {
+        self.map(entries, 0);
+    }
+
+    /// An entry of the document that is a list, each item of which is made when it is written; the items of the lists
+    /// in `more` follow.
+    pub fn list(&mut self, key: &str, items: impl IntoIterator<Item = Map>, more: &[SecretRef]) {
+        self.key(key);
+        let mut items = items.into_iter().map(Yaml::Map).peekable();
+        if items.peek().is_none() && more.is_empty() {
+            self.text.push_str(" []\n");
+            return;
+        }
+        self.text.push('\n');
+        for item in items {
+            self.item(&item, 0);
+        }
+        self.joined(more, 0);
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn finish(mut self) -> Written {
         self.flush();
-        self.done
+        self.assets.sort();
+        self.assets.dedup();
+        Written {
+            pieces: self.done,
+            assets: self.assets,
+        }
     }
 
     fn flush(&mut self) {
@@ -262,7 +281,13 @@ impl Writer {
     }
 
     fn indent(&mut self, by: usize) {
-        self.text.extend(std::iter::repeat_n(' ', by));
+        const SPACES: &str = "                                ";
+        let mut left = by;
+        while left > 0 {
+            let now = left.min(SPACES.len());
+            self.text.push_str(&SPACES[..now]);
+            left -= now;
+        }
     }
 
     /// The entries of a mapping, the first of which stands where the writer is.
@@ -299,12 +324,7 @@ impl Writer {
             Yaml::Joined(items, more) if !items.is_empty() || !more.is_empty() => {
                 self.text.push('\n');
                 self.items(items, by);
-                for secret in more {
-                    self.piece(Piece::Items {
-                        secret: secret.clone(),
-                        indent: by,
-                    });
-                }
+                self.joined(more, by);
             }
             scalar => {
                 self.text.push(' ');
@@ -316,15 +336,28 @@ impl Writer {
 
     fn items(&mut self, items: &[Yaml], by: usize) {
         for item in items {
-            self.indent(by);
-            self.text.push('-');
-            match item {
-                Yaml::Map(map) if !map.is_empty() => {
-                    self.text.push(' ');
-                    self.map(map, by + STEP);
-                }
-                other => self.below(other, by + STEP),
+            self.item(item, by);
+        }
+    }
+
+    fn item(&mut self, item: &Yaml, by: usize) {
+        self.indent(by);
+        self.text.push('-');
+        match item {
+            Yaml::Map(map) if !map.is_empty() => {
+                self.text.push(' ');
+                self.map(map, by + STEP);
             }
+            other => self.below(other, by + STEP),
+        }
+    }
+
+    fn joined(&mut self, more: &[SecretRef], indent: usize) {
+        for secret in more {
+            self.piece(Piece::Items {
+                secret: secret.clone(),
+                indent,
+            });
         }
     }
 
@@ -335,7 +368,10 @@ impl Writer {
                 let _ = write!(self.text, "{number}");
             }
             Yaml::Text(text) => quote(&mut self.text, text),
-            Yaml::File { path, .. } => quote(&mut self.text, path),
+            Yaml::File { path, asset } => {
+                quote(&mut self.text, path);
+                self.assets.push((path.clone(), asset.clone()));
+            }
             Yaml::Secret(secret) => self.piece(Piece::Scalar(secret.clone())),
             Yaml::List(_) | Yaml::Joined(..) => self.text.push_str("[]"),
             Yaml::Map(_) => self.text.push_str("{}"),
@@ -346,32 +382,62 @@ impl Writer {
 /// Whether a key may stand without quotes: a word that no version of YAML takes for anything else.
 fn is_plain(key: &str) -> bool {
     const WORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
+    const LONGEST: usize = "false".len();
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    key.starts_with(|first: char| first.is_ascii_lowercase())
+    key.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
         && key.bytes().all(plain)
-        && !WORDS.contains(&key)
+        && (key.len() > LONGEST || !WORDS.contains(&key))
+}
+
+/// Writes a string: between single quotes, which JSON does not escape, or between double ones what needs escapes.
+fn quote(out: &mut String, text: &str) {
+    let simple = |byte: u8| matches!(byte, b' '..=b'~' if byte != b'\'');
+    match text.bytes().all(simple) {
+        true => {
+            out.push('\'');
+            out.push_str(text);
+            out.push('\'');
+        }
+        false => quote_twice(out, text),
+    }
 }
 
 /// Writes a double-quoted string.
-fn quote(out: &mut String, text: &str) {
+fn quote_twice(out: &mut String, text: &str) {
     out.push('"');
-    for character in text.chars() {
+    let mut written = 0;
+    for (at, character) in text.char_indices() {
+        if !must_escape(character) {
+            continue;
+        }
+        out.push_str(&text[written..at]);
+        written = at + character.len_utf8();
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => {
-                let _ = write!(out, "\\x{:02x}", u32::from(character));
+            _ => {
+                let _ = match u32::from(character) {
+                    code @ ..=0xff => write!(out, "\\x{code:02x}"),
+                    code => write!(out, "\\u{code:04x}"),
+                };
             }
-            '\u{2028}' | '\u{2029}' | '\u{feff}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(character));
-            }
-            other => out.push(other),
         }
     }
+    out.push_str(&text[written..]);
     out.push('"');
+}
+
+/// Whether a character may not stand in a double-quoted string as it is.
+fn must_escape(character: char) -> bool {
+    match character {
+        '"' | '\\' | '\u{0}'..='\u{1f}' => true,
+        ' '..='~' => false,
+        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -379,7 +445,7 @@ mod tests {
     use super::*;
 
     fn text(document: &Map) -> String {
-        let pieces = write(document).into_iter().map(|piece| match piece {
+        let pieces = write(document).pieces.into_iter().map(|piece| match piece {
             Piece::Text(text) => text,
             Piece::Scalar(secret) => format!("<{}/{}>", secret.name, secret.key),
             Piece::Items { secret, indent } => format!("<{}+{indent}>\n", secret.name),
@@ -407,7 +473,7 @@ mod tests {
             .with("on", Vec::<String>::new());
         assert_eq!(
             text(&document),
-            "zeta: \"yes\"\nalpha:\n  list:\n  - b: 1\n    c:\n    - \"x\"\nnone: {}\n\"on\": []\n"
+            "zeta: 'yes'\nalpha:\n  list:\n  - b: 1\n    c:\n    - 'x'\nnone: {}\n'on': []\n"
         );
     }
 
@@ -417,7 +483,7 @@ mod tests {
         let document = Map::new()
             .with("password", Yaml::Secret(secret()))
             .with("jobs", jobs);
-        assert_eq!(text(&document), "password: <s/k>\njobs:\n- \"x\"\n<s+0>\n");
+        assert_eq!(text(&document), "password: <s/k>\njobs:\n- 'x'\n<s+0>\n");
     }
 
     #[test]
@@ -430,6 +496,9 @@ mod tests {
             "tab\t\u{7}",
             "\u{85}\u{2028}",
             "ä\"\\",
+            "it's",
+            "'",
+            "\\\"",
             "- x",
             "1e3",
             "é: #",
@@ -447,6 +516,6 @@ mod tests {
             asset: Asset::Secret(secret()),
         };
         let document = Map::new().with("a", vec![file.clone(), file]);
-        assert_eq!(assets(&document).len(), 1);
+        assert_eq!(write(&document).assets.len(), 1);
     }
 }

@@ -282,6 +282,36 @@ fn a_volume_that_is_too_small_grows() {
     );
 }
 
+#[test]
+fn only_pods_that_can_be_asked_are_looked_at_again_and_ever_more_rarely() {
+    let pod = |status: Value| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "prometheus-main-0", "namespace": "mon", "uid": "p", "labels": {
+                "app.kubernetes.io/instance": "main", "app.kubernetes.io/managed-by": "prometheus-operator",
+                "app.kubernetes.io/name": "prometheus", "operator.prometheus.io/name": "main", "prometheus": "main"}},
+            "status": status,
+        })
+    };
+    let look = |status: Value, now: u64, there: &[Value]| {
+        let mut object = prometheus(json!({"serviceMonitorSelector": {}}));
+        object["status"] = status;
+        let round = world(&object, there)
+            .now(now)
+            .reconcile(&PrometheusController);
+        (round.plan().requeue_after, self::status(&round))
+    };
+    let starting = [pod(json!({"phase": "Pending"}))];
+    let silent = [pod(json!({"phase": "Running", "podIP": "10.0.0.1"}))];
+    assert_eq!(look(Value::Null, 1000, &[]).0, None);
+    assert_eq!(look(Value::Null, 1000, &starting).0, None);
+    let (soon, status) = look(Value::Null, 1000, &silent);
+    assert_eq!(soon, Some(1000));
+    let status = serde_json::to_value(status).expect("a status");
+    assert_eq!(look(status.clone(), 61_000, &silent).0, Some(1000));
+    assert_eq!(look(status, 200_000, &silent).0, Some(10_000));
+}
+
 /// The rendered StatefulSet; `UPDATE_GOLDEN=1 cargo test -p windlass-prometheus --test rounds` writes it anew.
 #[test]
 fn the_stateful_set_is_as_it_was() {

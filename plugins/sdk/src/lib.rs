@@ -41,7 +41,7 @@ pub use condition::Conditions;
 pub use context::Context;
 pub use controller::Controller;
 pub use describe::Description;
-pub use digest::digest;
+pub use digest::{digest, fingerprint};
 pub use error::Error;
 pub use objects::Query;
 pub use partial::Partial;

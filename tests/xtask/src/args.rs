@@ -112,6 +112,9 @@ pub(crate) struct BenchOptions {
     /// How many objects `crowd` makes.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) objects: u32,
+    /// How often each fault of `failover` happens.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) times: u32,
 }
 
 /// What can be measured.
@@ -127,6 +130,8 @@ pub(crate) enum Measure {
     Plugins,
     /// One more ServiceMonitor among many, beside prometheus-operator.
     Prometheus,
+    /// For how long a MySQL's clients cannot write after each kind of fault, on a cluster: ten times take an hour.
+    Failover,
 }
 
 impl BenchOptions {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Setting;
 use super::limits;
-use crate::yaml::{Map, Yaml};
+use crate::yaml::Map;
 
 /// The folder of log files that are named without one.
 pub(crate) const LOGS: &str = "/var/log/prometheus";
@@ -106,9 +106,7 @@ fn external_labels(of: &Setting<'_>) -> Map {
             labels.insert(name.to_owned(), value);
         }
     }
-    let entries = labels
-        .into_iter()
-        .map(|(name, value)| (name, Yaml::Text(value)));
+    let entries = labels.into_iter().map(|(name, value)| (name, value.into()));
     entries.collect()
 }
 

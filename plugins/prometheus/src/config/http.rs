@@ -78,7 +78,7 @@ impl Setting<'_> {
             .as_ref()
             .and_then(|key| value(self.known, header.namespace, key));
         let map = Map::new()
-            .with("type", scheme)
+            .with("type", scheme.to_owned())
             .maybe("credentials", credentials)
             .filled("credentials_file", credentials_file);
         self.since(2, 26).then_some(map)

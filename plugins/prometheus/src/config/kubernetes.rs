@@ -8,7 +8,7 @@ use crate::yaml::{Map, Yaml};
 /// What is looked for.
 pub(super) struct Discovery<'a> {
     /// endpoints, endpointslice, pod or ingress.
-    pub(super) role: &'a str,
+    pub(super) role: &'static str,
     /// The namespace of the object that asks.
     pub(super) namespace: &'a str,
     /// In which namespaces.
@@ -16,7 +16,7 @@ pub(super) struct Discovery<'a> {
     /// What else is learnt.
     pub(super) attach: Option<Map>,
     /// The selector that the API server applies, and the roles that it applies to.
-    pub(super) selector: Option<(&'a LabelSelector, Vec<&'a str>)>,
+    pub(super) selector: Option<(&'a LabelSelector, Vec<&'static str>)>,
 }
 
 impl Setting<'_> {
@@ -84,8 +84,8 @@ impl Setting<'_> {
     }
 }
 
-fn selectors((selector, roles): &(&LabelSelector, Vec<&str>)) -> Vec<Map> {
+fn selectors((selector, roles): &(&LabelSelector, Vec<&'static str>)) -> Vec<Map> {
     let label = selector.text().unwrap_or_default();
-    let selector = |role: &&str| Map::new().with("role", *role).with("label", &label);
+    let selector = |role: &&'static str| Map::new().with("role", *role).with("label", &label);
     roles.iter().map(selector).collect()
 }

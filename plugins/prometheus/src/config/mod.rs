@@ -24,7 +24,7 @@ use crate::api::{
 };
 use crate::known::{Known, reference};
 use crate::version::Version;
-use crate::yaml::{Map, SecretRef, Yaml};
+use crate::yaml::{Map, SecretRef, Writer, Written};
 
 pub(crate) use global::{LOGS, is_bare_file};
 pub(crate) use http::Proxy;
@@ -85,17 +85,44 @@ impl Setting<'_> {
 
 /// The whole configuration.
 #[must_use]
-pub fn document(of: &Setting<'_>, selected: &Selected<'_>) -> Map {
+pub fn write(of: &Setting<'_>, selected: &Selected<'_>) -> Written {
+    let more = lists(of, spec_list(of.spec.additional_scrape_configs.as_ref()));
+    let mut writer = Writer::default();
+    writer.entries(&head(of, selected));
+    writer.list("scrape_configs", jobs(of, selected), &more);
+    writer.entries(&tail(of));
+    writer.finish()
+}
+
+/// What stands before the scrape jobs.
+fn head(of: &Setting<'_>, selected: &Selected<'_>) -> Map {
     let spec = of.spec;
-    let mut document = Map::new().with("global", global::section(of));
-    if let Some(runtime) = spec.runtime.as_ref().filter(|_| of.since(2, 53)) {
-        document.put("runtime", Map::new().maybe("gogc", runtime.go_gc));
-    }
-    if spec.rule_selector.is_some() {
-        document.put("rule_files", rule_files(&selected.rule_files));
-    }
-    document.put("scrape_configs", scrape_configs(of, selected));
-    document
+    let runtime = spec.runtime.as_ref().filter(|_| of.since(2, 53));
+    let runtime = runtime.map(|runtime| Map::new().maybe("gogc", runtime.go_gc));
+    let rules = spec.rule_selector.is_some();
+    Map::new()
+        .with("global", global::section(of))
+        .maybe("runtime", runtime)
+        .maybe(
+            "rule_files",
+            rules.then(|| rule_files(&selected.rule_files)),
+        )
+}
+
+/// The jobs of all monitors, each made when it is asked for.
+fn jobs<'a>(of: &'a Setting<'_>, selected: &'a Selected<'_>) -> impl Iterator<Item = Map> + 'a {
+    let services = selected.service_monitors.iter();
+    let pods = selected.pod_monitors.iter();
+    let probes = selected.probes.iter();
+    services
+        .flat_map(|monitor| service_monitor::jobs(of, monitor))
+        .chain(pods.flat_map(|monitor| pod_monitor::jobs(of, monitor)))
+        .chain(probes.map(|monitor| probe::job(of, monitor)))
+}
+
+/// What stands after the scrape jobs.
+fn tail(of: &Setting<'_>) -> Map {
+    Map::new()
         .maybe("storage", storage(of))
         .maybe("alerting", alerting::section(of))
         .maybe("remote_read", remote_read::section(of))
@@ -114,30 +141,6 @@ fn rule_files(config_maps: &[String]) -> Vec<String> {
         .iter()
         .map(|name| format!("{}/*.yaml", rules_folder(name)));
     globs.collect()
-}
-
-fn scrape_configs(of: &Setting<'_>, selected: &Selected<'_>) -> Yaml {
-    let mut jobs: Vec<Yaml> = Vec::new();
-    for monitor in &selected.service_monitors {
-        jobs.extend(
-            service_monitor::jobs(of, monitor)
-                .into_iter()
-                .map(Yaml::Map),
-        );
-    }
-    for monitor in &selected.pod_monitors {
-        jobs.extend(pod_monitor::jobs(of, monitor).into_iter().map(Yaml::Map));
-    }
-    jobs.extend(
-        selected
-            .probes
-            .iter()
-            .map(|monitor| Yaml::Map(probe::job(of, monitor))),
-    );
-    Yaml::Joined(
-        jobs,
-        lists(of, spec_list(of.spec.additional_scrape_configs.as_ref())),
-    )
 }
 
 fn spec_list(key: Option<&SecretKey>) -> &[SecretKey] {

@@ -163,7 +163,7 @@ fn relabelings(of: &Setting<'_>, monitor: &Monitor<'_>, endpoint: &PodEndpoint) 
             .iter()
             .chain(&of.spec.pod_target_labels),
     ));
-    list.push(set("job", &format!("{namespace}/{name}")));
+    list.push(set("job", format!("{namespace}/{name}")));
     if !spec.job_label.is_empty() {
         let label = sanitized(&spec.job_label);
         list.push(copy_filled(
@@ -188,7 +188,10 @@ fn port(endpoint: &PodEndpoint) -> Option<Map> {
     match (name, endpoint.port_number.unwrap_or_default()) {
         ("", 0) => container_port(endpoint.target_port.as_ref()),
         ("", number) => Some(keep("__meta_kubernetes_pod_container_port_number", number)),
-        (name, _) => Some(keep("__meta_kubernetes_pod_container_port_name", name)),
+        (name, _) => Some(keep(
+            "__meta_kubernetes_pod_container_port_name",
+            name.to_owned(),
+        )),
     }
 }
 
@@ -196,5 +199,5 @@ fn port(endpoint: &PodEndpoint) -> Option<Map> {
 fn endpoint_label(endpoint: &PodEndpoint) -> Option<Map> {
     let named = endpoint.port.clone().filter(|name| !name.is_empty());
     let port = named.or_else(|| endpoint.target_port.as_ref().map(ToString::to_string))?;
-    (!port.is_empty()).then(|| set("endpoint", &port))
+    (!port.is_empty()).then(|| set("endpoint", port))
 }

@@ -64,7 +64,7 @@ pub(super) fn job(of: &Setting<'_>, monitor: &Monitor<'_>) -> Map {
 /// The parameters of the prober's URL; the module wins over a parameter of that name.
 fn params(spec: &ProbeSpec) -> Map {
     let module =
-        (!spec.module.is_empty()).then(|| ("module".to_owned(), [spec.module.as_str()].into()));
+        (!spec.module.is_empty()).then(|| ("module".to_owned(), vec![spec.module.clone()].into()));
     let others = spec
         .params
         .iter()
@@ -95,7 +95,7 @@ fn static_config(namespace: &str, fixed: &StaticTargets) -> Map {
         .or_insert_with(|| namespace.to_owned());
     let labels: Map = labels
         .into_iter()
-        .map(|(name, value)| (name, Yaml::Text(value)))
+        .map(|(name, value)| (name, value.into()))
         .collect();
     let targets = fixed.targets.as_deref().unwrap_or_default();
     Map::new().with("targets", targets).with("labels", labels)

@@ -43,33 +43,32 @@ pub(super) fn first() -> Vec<Map> {
 }
 
 /// One label copied to another.
-pub(super) fn copy(from: &str, to: &str) -> Map {
+pub(super) fn copy(from: impl Into<Yaml>, to: impl Into<Yaml>) -> Map {
     Map::new()
-        .with("source_labels", [from])
+        .with("source_labels", Yaml::List(vec![from.into()]))
         .with("target_label", to)
 }
 
 /// One label copied to another where it is not empty.
-pub(super) fn copy_filled(from: &str, to: &str) -> Map {
+pub(super) fn copy_filled(from: impl Into<Yaml>, to: impl Into<Yaml>) -> Map {
     copy(from, to)
         .with("regex", "(.+)")
         .with("replacement", "${1}")
 }
 
 /// A label set to a value.
-pub(super) fn set(label: &str, value: &str) -> Map {
+pub(super) fn set(label: &'static str, value: impl Into<Yaml>) -> Map {
     Map::new()
         .with("target_label", label)
         .with("replacement", value)
 }
 
 /// Targets kept whose label matches.
-pub(super) fn keep(label: &str, regex: impl Into<Yaml>) -> Map {
-    matching("keep", &[label], regex)
+pub(super) fn keep(label: impl Into<Yaml>, regex: impl Into<Yaml>) -> Map {
+    matching("keep", vec![label.into()], regex)
 }
 
-fn matching(action: &str, labels: &[&str], regex: impl Into<Yaml>) -> Map {
-    let labels: Vec<Yaml> = labels.iter().map(|label| (*label).into()).collect();
+fn matching(action: &'static str, labels: Vec<Yaml>, regex: impl Into<Yaml>) -> Map {
     Map::new()
         .with("action", action)
         .with("source_labels", Yaml::List(labels))
@@ -80,7 +79,7 @@ fn matching(action: &str, labels: &[&str], regex: impl Into<Yaml>) -> Map {
 pub(super) fn running() -> Map {
     matching(
         "drop",
-        &["__meta_kubernetes_pod_phase"],
+        vec!["__meta_kubernetes_pod_phase".into()],
         "(Failed|Succeeded)",
     )
 }
@@ -90,10 +89,10 @@ pub(super) fn selected(role: &str, selector: &LabelSelector) -> Vec<Map> {
     let value = |label: &str| format!("__meta_kubernetes_{role}_label_{}", sanitized(label));
     let present =
         |label: &str| format!("__meta_kubernetes_{role}_labelpresent_{}", sanitized(label));
-    let by_value = |action: &str, label: &str, values: &str| {
+    let by_value = |action: &'static str, label: &str, values: &str| {
         matching(
             action,
-            &[&value(label), &present(label)],
+            vec![value(label).into(), present(label).into()],
             format!("({values});true"),
         )
     };
@@ -107,8 +106,8 @@ pub(super) fn selected(role: &str, selector: &LabelSelector) -> Vec<Map> {
         match requirement.operator.as_str() {
             "In" => Some(by_value("keep", label, &values)),
             "NotIn" => Some(by_value("drop", label, &values)),
-            "Exists" => Some(matching("keep", &[&present(label)], "true")),
-            "DoesNotExist" => Some(matching("drop", &[&present(label)], "true")),
+            "Exists" => Some(matching("keep", vec![present(label).into()], "true")),
+            "DoesNotExist" => Some(matching("drop", vec![present(label).into()], "true")),
             _ => None,
         }
     });
@@ -128,13 +127,13 @@ pub(super) fn sanitized(label: &str) -> String {
 pub(super) fn taken<'l>(role: &str, labels: impl IntoIterator<Item = &'l String>) -> Vec<Map> {
     let take = |label: &String| {
         let label = sanitized(label);
-        copy_filled(&format!("__meta_kubernetes_{role}_label_{label}"), &label)
+        copy_filled(format!("__meta_kubernetes_{role}_label_{label}"), label)
     };
     labels.into_iter().map(take).collect()
 }
 
 /// Targets are shared out by the hash of a label.
-pub(super) fn sharded(of: &Setting<'_>, by: &str) -> Vec<Map> {
+pub(super) fn sharded(of: &Setting<'_>, by: &'static str) -> Vec<Map> {
     vec![
         Map::new()
             .with("source_labels", [by, HASH])
@@ -147,6 +146,10 @@ pub(super) fn sharded(of: &Setting<'_>, by: &str) -> Vec<Map> {
             .with("target_label", HASH)
             .with("modulus", of.shards())
             .with("action", "hashmod"),
-        matching("keep", &[HASH, UNSHARED], "$(SHARD);|.+;.+"),
+        matching(
+            "keep",
+            vec![HASH.into(), UNSHARED.into()],
+            "$(SHARD);|.+;.+",
+        ),
     ]
 }

@@ -184,7 +184,7 @@ fn relabelings(of: &Setting<'_>, monitor: &Monitor<'_>, endpoint: &ServiceEndpoi
         (port, _) => port.to_owned(),
     };
     if !port.is_empty() {
-        list.push(set("endpoint", &port));
+        list.push(set("endpoint", port));
     }
     list.extend(rules(class.map_or(&[][..], |class| &class.relabelings)));
     list.extend(rules(&of.enforced(
@@ -201,8 +201,8 @@ fn port(of: &Setting<'_>, endpoint: &ServiceEndpoint) -> Option<Map> {
     match (endpoint.port.as_str(), &endpoint.target_port) {
         ("", target) => container_port(target.as_ref()),
         (port, _) => Some(keep(
-            &format!("__meta_kubernetes_{}_port_name", singular(of)),
-            port,
+            format!("__meta_kubernetes_{}_port_name", singular(of)),
+            port.to_owned(),
         )),
     }
 }
@@ -231,7 +231,7 @@ pub(super) fn singular(of: &Setting<'_>) -> &'static str {
 /// Where a target is: node, Pod, namespace, Service, container.
 fn places(of: &Setting<'_>) -> Vec<Map> {
     let endpoint = singular(of);
-    let target = |kind: &str, label: &str| {
+    let target = |kind: &str, label: &'static str| {
         Map::new()
             .with(
                 "source_labels",

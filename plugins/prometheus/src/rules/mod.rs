@@ -29,10 +29,13 @@ impl File {
     /// The file as text.
     #[must_use]
     pub fn text(&self) -> String {
-        let pieces = write(&self.document).into_iter().map(|piece| match piece {
-            Piece::Text(text) => text,
-            Piece::Scalar(_) | Piece::Items { .. } => String::new(),
-        });
+        let pieces = write(&self.document)
+            .pieces
+            .into_iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Scalar(_) | Piece::Items { .. } => String::new(),
+            });
         pieces.collect()
     }
 }
@@ -118,7 +121,7 @@ mod tests {
         let version = Version::parse("v3.5.0").unwrap();
         let file = file(&version, Dialect::of(&version, &[]), &spec);
         assert_eq!(file.groups, 1);
-        assert!(file.text().contains("\"up == 0\"") && !file.text().contains("sum(up"));
+        assert!(file.text().contains("'up == 0'") && !file.text().contains("sum(up"));
         let left_out: Vec<&str> = file
             .left_out
             .iter()

@@ -16,7 +16,7 @@ use crate::version::Version;
 pub use arguments::{arguments, refused as refused_arguments};
 pub use claim::wanted_size;
 pub use containers::STATUS_PORT;
-pub use secrets::{CONFIGURATION, configuration, tls_assets, unmanaged};
+pub use secrets::{CONFIGURATION, configuration, revision, tls_assets, unmanaged};
 pub use service::{custom, governing};
 pub use stateful_set::{Live, stateful_set};
 

@@ -1,12 +1,15 @@
 //! Secrets: the configuration, and files for TLS.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 use windlass_sdk::{SecretManifest, Slot};
 
 use crate::known::file_of;
 use crate::names::Names;
-use crate::yaml::{Asset, Piece};
+use crate::yaml::{Asset, Piece, SecretRef};
 
 /// The key of the configuration.
 pub const CONFIGURATION: &str = "prometheus.yaml.gz";
@@ -26,6 +29,24 @@ pub fn configuration(names: &Names, pieces: Vec<Piece>, revision: &str) -> Secre
     SecretManifest::new(metadata(names.base()))
         .value(CONFIGURATION, slot)
         .value("revision", Slot::new().text(revision))
+}
+
+/// Names a configuration: it changes with any of its text, the places in it, and the values that stand there.
+#[must_use]
+pub fn revision(pieces: &[Piece], values: &BTreeMap<String, String>) -> String {
+    let values = json!(values).to_string();
+    let parts = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => Cow::Borrowed(&**text),
+        Piece::Scalar(secret) => Cow::Owned(json!(["string", place(secret)]).to_string()),
+        Piece::Items { secret, indent } => {
+            Cow::Owned(json!(["items", place(secret), indent]).to_string())
+        }
+    });
+    windlass_sdk::fingerprint(parts.chain([Cow::Owned(values)]))
+}
+
+fn place(secret: &SecretRef) -> [&str; 3] {
+    [&secret.namespace, &secret.name, &secret.key]
 }
 
 /// An empty configuration for a user to fill.

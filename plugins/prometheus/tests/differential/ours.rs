@@ -13,7 +13,7 @@ use windlass_prometheus::facts::Reach;
 use windlass_prometheus::known::{Known, Value as Seen};
 use windlass_prometheus::pick::Verdicts;
 use windlass_prometheus::version::{self, Version};
-use windlass_prometheus::yaml::{self, Piece, SecretRef};
+use windlass_prometheus::yaml::{Piece, SecretRef};
 
 use super::case::{Case, NAMESPACE, place};
 
@@ -74,7 +74,7 @@ pub fn generate(case: &Case) -> Generated {
         probes: verdicts.pick("Probe", &reaches.probes, &checker),
         rule_files: vec!["prometheus-rules".to_owned()],
     };
-    let text = fill(case, yaml::write(&config::document(&setting, &selected)));
+    let text = fill(case, config::write(&setting, &selected).pieces);
     let rule_texts: BTreeMap<String, String> = files
         .iter()
         .map(|(name, file)| (rule_name(name), file.text()))

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::Ground;
 use crate::args::Measure;
@@ -11,32 +11,41 @@ use crate::prepare;
 
 /// The program that takes it, and what it is told.
 pub(super) fn command(measure: Measure, ground: &Ground<'_>) -> Result<Command> {
-    let name = match measure {
-        Measure::Plugins => "plugins",
-        Measure::Prometheus => "prometheus",
-        Measure::Round | Measure::Idle | Measure::Crowd => "redis",
+    let program = |name: &str| {
+        let built = ground.programs.get(name);
+        let built = built.with_context(|| format!("{name} is not built"));
+        built.map(Command::new)
     };
-    let program = ground.programs.get(name);
-    let mut command = Command::new(program.with_context(|| format!("{name} is not built"))?);
     let host = install::host_binary(ground.workplace);
+    let mut command;
     match measure {
-        Measure::Round => command.arg("round"),
-        Measure::Idle => command.args(["idle", "--host"]).arg(host),
-        Measure::Crowd => command.args(["crowd", "--objects", &ground.objects.to_string()]),
-        Measure::Plugins => command
-            .arg("--host")
-            .arg(host)
-            .arg("--hostile")
-            .arg(ground.hostile),
-        Measure::Prometheus => command
-            .arg("--host")
-            .arg(host)
-            .arg("--upstream")
-            .arg(ground.workplace.program(prepare::UPSTREAM_PROGRAM))
-            .arg("--crds")
-            .arg(prepare::upstream_crds(ground.workplace)?)
-            .arg("--audit-log")
-            .arg(&ground.audit_log),
-    };
+        Measure::Round => {
+            command = program("redis")?;
+            command.arg("round");
+        }
+        Measure::Idle => {
+            command = program("redis")?;
+            command.args(["idle", "--host"]).arg(host);
+        }
+        Measure::Crowd => {
+            command = program("redis")?;
+            command.args(["crowd", "--objects", &ground.objects.to_string()]);
+        }
+        Measure::Plugins => {
+            command = program("plugins")?;
+            command.arg("--host").arg(host);
+            command.arg("--hostile").arg(ground.hostile);
+        }
+        Measure::Prometheus => {
+            let upstream = ground.workplace.program(prepare::UPSTREAM_PROGRAM);
+            let crds = prepare::upstream_crds(ground.workplace)?;
+            command = program("prometheus")?;
+            command.arg("--host").arg(host);
+            command.arg("--upstream").arg(upstream);
+            command.arg("--crds").arg(crds);
+            command.arg("--audit-log").arg(&ground.audit_log);
+        }
+        Measure::Failover => bail!("failover is measured by scenarios, on a cluster"),
+    }
     Ok(command)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what the host costs, on a control plane of its own.
+//! `cargo xtask bench`: what the host costs, on a control plane of its own, and what faults cost on a cluster.
 
 mod measure;
 mod program;
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use crate::args::{BenchOptions, Measure};
+use crate::args::{BenchOptions, Measure, TestOptions};
 use crate::cluster::Local;
 use crate::command;
 use crate::install;
 use crate::prepare;
 use crate::stage::{self, Log, Progress, Stage};
+use crate::test;
 use crate::workplace::Workplace;
 use program::Programs;
 
@@ -34,8 +35,34 @@ struct Ground<'a> {
 
 /// Builds what is measured, and measures one after the other, each on a fresh control plane.
 pub(crate) fn run(workplace: &Workplace, options: &BenchOptions) -> Result<()> {
+    let (on_cluster, measures): (Vec<_>, Vec<_>) = options
+        .measures()
+        .iter()
+        .partition(|measure| **measure == Measure::Failover);
+    if !measures.is_empty() {
+        on_control_planes(workplace, options, &measures)?;
+    }
+    if !on_cluster.is_empty() {
+        test::run(workplace, &faults(options.times))?;
+    }
+    Ok(())
+}
+
+/// The scenarios in which MySQL's clients write while something happens; repeated, they close with the figures.
+fn faults(times: u32) -> TestOptions {
+    TestOptions {
+        quick: false,
+        only: Some("mysql::".to_owned()),
+        times,
+    }
+}
+
+fn on_control_planes(
+    workplace: &Workplace,
+    options: &BenchOptions,
+    measures: &[Measure],
+) -> Result<()> {
     let logs = workplace.fresh_logs("bench")?;
-    let measures = options.measures();
     let (programs, hostile) = build(workplace, measures, &logs)?;
     let log = Log::create(&logs, "measures")?;
     for measure in measures {

@@ -104,11 +104,23 @@ impl TestBinary {
         environment: &[(&str, &Path)],
         log: &Log,
     ) -> Result<Tally> {
+        let (tally, _) = self.run_for_output(arguments, environment, log)?;
+        Ok(tally)
+    }
+
+    /// The same, with what it printed.
+    pub(super) fn run_for_output(
+        &self,
+        arguments: &[&str],
+        environment: &[(&str, &Path)],
+        log: &Log,
+    ) -> Result<(Tally, String)> {
         let mut command = self.command();
         command.args(arguments).envs(environment.iter().copied());
         let output = log.capture(&mut command)?;
         log.note(&output.text)?;
-        Ok(Tally::from_rust(&output.text).or_failed(output.succeeded))
+        let tally = Tally::from_rust(&output.text).or_failed(output.succeeded);
+        Ok((tally, output.text))
     }
 
     /// Whether it holds tests of the package in this folder.

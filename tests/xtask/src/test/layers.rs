@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result};
 
 use super::binaries::{self, TestBinary};
+use super::pauses::Pauses;
 use super::plan::{Layer, Plan};
 use super::report::Report;
 use super::tally::Tally;
@@ -43,6 +44,7 @@ pub(super) struct Layers<'a> {
     cluster: Option<TestCluster<'a>>,
     built: OnceLock<Vec<TestBinary>>,
     report: Report,
+    pauses: Pauses,
 }
 
 impl<'a> Layers<'a> {
@@ -59,11 +61,17 @@ impl<'a> Layers<'a> {
             cluster,
             built: OnceLock::new(),
             report,
+            pauses: Pauses::default(),
         })
     }
 
     pub(super) fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// What scenarios saw of clients that write.
+    pub(super) fn pauses(&self) -> &Pauses {
+        &self.pauses
     }
 
     pub(super) fn stages(&self) -> Vec<Stage<'_>> {
@@ -202,7 +210,7 @@ impl<'a> Layers<'a> {
     }
 
     fn scenarios(&self, cluster: &TestCluster<'_>, log: &Log) -> Result<Tally> {
-        cluster.run_scenarios(self.built()?, self.plan.part.as_deref(), log)
+        cluster.run_scenarios(self.built()?, self.plan.part.as_deref(), &self.pauses, log)
     }
 
     fn built(&self) -> Result<&[TestBinary]> {

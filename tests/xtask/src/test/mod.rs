@@ -4,6 +4,7 @@ mod binaries;
 mod control_plane;
 mod go;
 mod layers;
+mod pauses;
 mod plan;
 mod report;
 mod tally;
@@ -39,6 +40,7 @@ pub(crate) fn run(workplace: &Workplace, options: &TestOptions) -> Result<()> {
     let finished = stage::run(layers.stages(), &logs, &Progress::detect())?;
     println!();
     let outcome = layers.report().close(&finished, &plan.left_out());
+    print!("{}", layers.pauses());
     println!(
         "in {}; the logs are in {}",
         Took(begun.elapsed()),

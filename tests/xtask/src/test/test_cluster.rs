@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use super::binaries::{Ground, TestBinary, on};
 use super::go;
+use super::pauses::Pauses;
 use super::tally::Tally;
 use crate::args::Source;
 use crate::cluster::{Cluster, Local, choose};
@@ -76,9 +77,13 @@ impl<'a> TestCluster<'a> {
         &self,
         built: &[TestBinary],
         part: Option<&str>,
+        pauses: &Pauses,
         log: &Log,
     ) -> Result<Tally> {
-        let arguments: Vec<_> = ["--test-threads", LANES].into_iter().chain(part).collect();
+        let arguments: Vec<_> = ["--show-output", "--test-threads", LANES]
+            .into_iter()
+            .chain(part)
+            .collect();
         let environment = [
             ("WINDLASS_E2E_CACHE", self.workplace.cache()),
             ("WINDLASS_E2E_ARTIFACTS", self.evidence.as_path()),
@@ -87,7 +92,11 @@ impl<'a> TestCluster<'a> {
             ("RUST_BACKTRACE", Path::new("0")),
         ];
         on(built, Ground::Cluster)
-            .map(|binary| binary.run(&arguments, &environment, log))
+            .map(|binary| {
+                let (tally, output) = binary.run_for_output(&arguments, &environment, log)?;
+                pauses.take(&output);
+                Ok(tally)
+            })
             .sum()
     }
 }
