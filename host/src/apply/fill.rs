@@ -42,11 +42,23 @@ impl Filler<'_> {
         live: Option<&Object>,
     ) -> Result<SlotValues, ChildTrouble> {
         let mut randoms = Randoms::new();
+        let mut lost = Vec::new();
         for (key, slot) in &child.slots {
             if let Some(random) = slot.alone() {
-                let value = self.random(child, live, key, random).await?;
-                randoms.insert(random.id.clone(), value);
+                match self.random(child, live, key, random).await? {
+                    Some(value) => {
+                        randoms.insert(random.id.clone(), value);
+                    }
+                    None => lost.push(generated(&child.key.name, &random.id)),
+                }
             }
+        }
+        if !lost.is_empty() {
+            return Err(ChildTrouble::SecretLost {
+                secret: child.key.name.clone(),
+                lost: lost.join(", "),
+                label: self.label.to_owned(),
+            });
         }
         let mut values = SlotValues::new();
         for (key, slot) in &child.slots {
@@ -55,33 +67,27 @@ impl Filler<'_> {
         Ok(values)
     }
 
-    /// The value that stands, or a new one where none was ever made.
+    /// The value that stands, or a new one where none was ever made; None where it is lost.
     async fn random(
         &self,
         child: &WantedChild,
         live: Option<&Object>,
         key: &str,
         random: &Random,
-    ) -> Result<SecretValue, ChildTrouble> {
+    ) -> Result<Option<SecretValue>, ChildTrouble> {
         let secret = &child.key.name;
         if live.is_some()
             && let Some(value) = self.standing(child, secret, key).await?
         {
-            return Ok(value);
+            return Ok(Some(value));
         }
         let recorded = generated(secret, &random.id);
         if !self.record.generated.contains(&recorded) {
             let value = make(random.length, self.entropy);
             self.secrets.remember(&child.key, &value);
-            return Ok(value);
+            return Ok(Some(value));
         }
-        let carried = self.standing(child, &copy_name(secret), key).await?;
-        carried.ok_or_else(|| ChildTrouble::SecretLost {
-            secret: secret.clone(),
-            id: random.id.clone(),
-            recorded,
-            label: self.label.to_owned(),
-        })
+        self.standing(child, &copy_name(secret), key).await
     }
 
     /// The value under a key of a Secret beside the child; None where it is not there or empty.

@@ -17,20 +17,18 @@ pub enum ChildTrouble {
         /// The value of the owner label that it would need.
         label: String,
     },
-    /// A value that was made once is gone, and making another would lock out whoever has the first.
+    /// Values that were made once are gone, and making others would lock out whoever has the first.
     #[error(
-        "the generated value \"{id}\" is lost and not made again: put Secret {secret} back with the label \
-         {label_key}={label}, or, if nothing depends on the old value, remove \"{recorded}\" from \
-         status.windlass.generated (kubectl edit --subresource=status)",
+        "generated values are lost and not made again: put Secret {secret} back with the label \
+         {label_key}={label}, or, if nothing depends on the old values, remove from status.windlass.generated \
+         (kubectl edit --subresource=status): {lost}. What runs keeps the old ones until its Pods are deleted",
         label_key = crate::object::OWNER_LABEL
     )]
     SecretLost {
         /// The Secret's name.
         secret: String,
-        /// The value's id.
-        id: String,
-        /// Its entry in the record.
-        recorded: String,
+        /// Their entries in the record.
+        lost: String,
         /// The value of the owner label.
         label: String,
     },

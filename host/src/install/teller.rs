@@ -45,7 +45,7 @@ impl Teller {
 }
 
 /// What the API server answers where it does not know status, or not all of it.
-const UNKNOWN: [u16; 3] = [404, 422, 500];
+const UNKNOWN: [u16; 2] = [422, 500];
 
 fn told(error: &ClusterError) -> String {
     match error.code() {

@@ -37,6 +37,8 @@ pub(super) struct Worker {
     shared: Arc<Shared>,
     shown: watch::Receiver<Shown>,
     poke: watch::Receiver<u64>,
+    /// The Plugin that was looked at last: another one of the same name begins anew.
+    uid: Option<String>,
     served: Option<Served>,
     report: Report,
     /// Which objects were served when something was.
@@ -55,12 +57,13 @@ struct Served {
 }
 
 /// What of a Plugin asks for another look when it changes.
-type Asked = (Option<i64>, bool, bool);
+type Asked = (Option<String>, Option<i64>, bool, bool);
 
 fn asked_for(plugin: &DynamicObject) -> Asked {
     let meta = &plugin.metadata;
     let deleting = meta.deletion_timestamp.is_some();
-    (meta.generation, deleting, removal::is_let_go(plugin))
+    let let_go = removal::is_let_go(plugin);
+    (meta.uid.clone(), meta.generation, deleting, let_go)
 }
 
 /// Why the worker looks again.
@@ -82,6 +85,7 @@ impl Worker {
             shared,
             shown,
             poke,
+            uid: None,
             served: None,
             report: Report::begun(),
             scope: None,
@@ -90,15 +94,25 @@ impl Worker {
         }
     }
 
-    /// Runs until the Plugin is gone.
+    /// Runs until the host ends: a Plugin that is gone may be applied again.
     pub(super) async fn run(mut self) {
         let mut waits = backoff();
         loop {
-            let Some(plugin) = self.shown.borrow_and_update().clone() else {
-                if let Err(error) = self.leave(None).await {
-                    tracing::warn!(plugin = self.name, %error, "failed to let a plugin's objects go");
+            let shown = self.shown.borrow_and_update().clone();
+            let uid = shown
+                .as_ref()
+                .and_then(|plugin| plugin.metadata.uid.clone());
+            if self.uid.is_some() && self.uid != uid {
+                self.forget().await;
+                waits = backoff();
+            }
+            self.uid = uid;
+            let Some(plugin) = shown else {
+                self.shared.tried(&self.name);
+                match self.shown.changed().await {
+                    Ok(()) => continue,
+                    Err(_) => return,
                 }
-                return;
             };
             let mut shown = self.shown.clone();
             let looked = tokio::select! {
@@ -128,6 +142,17 @@ impl Worker {
                 Woken::Retry => {}
             }
         }
+    }
+
+    /// Ends what came of a Plugin that is gone.
+    async fn forget(&mut self) {
+        if let Err(error) = self.leave(None).await {
+            tracing::warn!(plugin = self.name, %error, "failed to let a plugin's objects go");
+        }
+        self.report = Report::begun();
+        self.scope = None;
+        self.in_vain = 0;
+        self.teller = Teller::default();
     }
 
     /// Waits until there is a reason to look again, telling meanwhile what changes by itself.
@@ -409,6 +434,8 @@ impl Worker {
         );
         match written.await {
             Ok(_) => self.teller.succeeded(),
+            // The watch tells that it is gone.
+            Err(error) if error.is_not_found() => {}
             Err(error) => {
                 if let Some(error) = self.teller.failed(&error) {
                     tracing::warn!(

@@ -81,7 +81,7 @@ fn fact(Fact { id, answer }: &Fact) -> usize {
         Answer::Object(object) => object.as_ref().map_or(0, String::len),
         Answer::Objects(objects) => objects.iter().map(String::len).sum(),
         Answer::Reply(Reply { body, password: _ }) => body.len(),
-        Answer::Unreachable(Unreachable { why, since: _ }) => why.len(),
+        Answer::Unreachable(Unreachable { why, .. }) => why.len(),
         Answer::Refused(grant) => grant.len(),
     };
     id.len() + answer

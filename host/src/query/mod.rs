@@ -349,15 +349,34 @@ impl Queries {
                     password,
                 })
             }
+            Err(error @ Unanswered::LoginRefused { .. }) => {
+                self.refused(owner, &target.uid, &error)
+            }
             Err(error) => self.unreachable(owner, &target.uid, &error),
         }
     }
 
-    /// What a server says while it lets nobody in may repeat what it was sent.
+    /// A server that runs and lets nobody in.
+    fn refused(&self, owner: &Object, uid: &str, why: &Unanswered) -> Answer {
+        Answer::Unreachable(Unreachable {
+            answered: true,
+            ..self.silent(owner, uid, why)
+        })
+    }
+
     fn unreachable(&self, owner: &Object, uid: &str, why: &dyn Display) -> Answer {
+        Answer::Unreachable(self.silent(owner, uid, why))
+    }
+
+    /// What a server says while it lets nobody in may repeat what it was sent.
+    fn silent(&self, owner: &Object, uid: &str, why: &dyn Display) -> Unreachable {
         let since = self.silence.noted(uid, self.clock.now());
         let why = self.secrets.mask(&owner.key, &why.to_string());
-        Answer::Unreachable(Unreachable { why, since })
+        Unreachable {
+            why,
+            answered: false,
+            since,
+        }
     }
 
     /// Forgets what was known of a Pod that is gone.

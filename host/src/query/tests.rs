@@ -213,6 +213,7 @@ async fn what_a_server_says_while_it_lets_nobody_in_is_masked() {
         "{}",
         silence.why
     );
+    assert!(silence.answered, "it runs");
 }
 
 #[tokio::test]

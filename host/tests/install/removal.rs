@@ -78,3 +78,32 @@ async fn a_plugin_that_is_let_go_leaves_its_objects_to_themselves() {
     until(&world.victims(), "a", |victim| victim.is_null()).await;
     world.end(host).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_is_applied_again_is_served_again() {
+    let (world, host) = World::with_plugin().await;
+    world.make_served("a").await;
+    for _ in 0..2 {
+        let victims = world.victims();
+        victims.delete("a", &Default::default()).await.unwrap();
+        until(&victims, "a", |victim| victim.is_null()).await;
+        let plugins = world.plugins();
+        plugins
+            .delete("hostile", &Default::default())
+            .await
+            .unwrap();
+        world.until("hostile", |plugin| plugin.is_null()).await;
+        world.apply("hostile", world.spec(":one")).await;
+        world
+            .condition("hostile", "Serving", "True", "Serving")
+            .await;
+        world.make_served("a").await;
+        let config_maps = world.config_maps();
+        config_maps
+            .delete("a-made", &Default::default())
+            .await
+            .unwrap();
+        world.until_served("a").await;
+    }
+    world.end(host).await;
+}

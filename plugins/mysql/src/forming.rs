@@ -103,7 +103,13 @@ fn who_is_missing(wish: &Wish<'_>, view: &View, members: &[Member<'_>]) -> Optio
     if waited && enough && is_new && !missing.iter().any(may_have_data) {
         return None;
     }
-    Some(format!("{} to answer", missing.join(", ")))
+    let missing = missing
+        .iter()
+        .map(|pod| format!("{pod}{}", view.trouble(pod)));
+    Some(format!(
+        "{} to answer",
+        missing.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// Who has everything that anybody has: the first by number.

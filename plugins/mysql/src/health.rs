@@ -86,6 +86,10 @@ pub fn health<'v>(view: &'v View, primary: &Primary) -> Health<'v> {
             Health::Lost(Loss::Ended)
         }
         _ if is_newer(primary, pod.running_since) => Health::Lost(Loss::Restarted),
+        Server::Refuses(why) => Health::Doubtful(format!(
+            "{} runs, but does not let the operator in: {why}",
+            pod.name
+        )),
         Server::Silent(since) => silence(view, primary, pod, *since),
         Server::Offline | Server::Unasked => {
             silence(view, primary, pod, missed_since(view, primary))
@@ -227,6 +231,20 @@ mod tests {
         assert_eq!(loss(&scene), None);
         scene.heard(3_100);
         assert_eq!(loss(&scene), Some(Loss::Silent));
+    }
+
+    #[test]
+    fn one_that_does_not_let_the_operator_in_is_not_lost() {
+        let mut scene = Scene::healthy();
+        scene.heard(9_000);
+        scene.view.record.missed_since = Some(NOW - 300_000);
+        scene.pod(P).server = Server::Refuses("Access denied".into());
+        assert_eq!(loss(&scene), None);
+        assert!(
+            matches!(scene.decide().state, State::Doubtful(why) if why.contains("Access denied"))
+        );
+        scene.pod(P).running_since = Some(NOW - 1_000);
+        assert_eq!(loss(&scene), Some(Loss::Restarted));
     }
 
     #[test]

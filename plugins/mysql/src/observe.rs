@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::{ContainerStatus, PersistentVolumeClaim, Pod, PodStatus};
-use windlass_sdk::Partial;
+use windlass_sdk::{Partial, pod};
 
 use crate::backup::{JobView, Told};
 use crate::gtid::GtidSet;
@@ -62,6 +62,8 @@ pub struct PodView {
     pub ready: bool,
     /// It was made from an older template than its set's.
     pub outdated: bool,
+    /// What keeps it from running, as its status tells.
+    pub trouble: Option<String>,
     /// What its MySQL says.
     pub server: Server,
 }
@@ -76,6 +78,8 @@ pub enum Server {
     Silent(u64),
     /// It lets nobody but the operator in: it was taken offline.
     Offline,
+    /// It runs, and does not let the operator in: why.
+    Refuses(String),
     /// It answered.
     Answers(Box<ServerView>),
 }
@@ -199,6 +203,13 @@ impl View {
         (server.uuid == voter.uuid).then_some(server)
     }
 
+    /// What keeps this Pod from running, in brackets; empty where nothing is known to.
+    #[must_use]
+    pub fn trouble(&self, pod: &str) -> String {
+        let trouble = self.pods.get(pod).and_then(|pod| pod.trouble.as_ref());
+        trouble.map_or_else(String::new, |trouble| format!(" (its Pod {trouble})"))
+    }
+
     /// Pods other than this one.
     pub fn others<'v, 'n>(
         &'v self,
@@ -214,7 +225,7 @@ impl PodView {
     pub fn answering(&self) -> Option<&ServerView> {
         match &self.server {
             Server::Answers(server) => Some(server),
-            Server::Unasked | Server::Silent(_) | Server::Offline => None,
+            Server::Unasked | Server::Silent(_) | Server::Offline | Server::Refuses(_) => None,
         }
     }
 
@@ -315,6 +326,7 @@ fn pod_view(pod: &SeenPod, set: Option<&SeenSet>) -> PodView {
         running_since: container.and_then(running_since),
         ready: container.is_some_and(|container| container.ready),
         outdated: set.is_some_and(|set| is_outdated(pod, set)),
+        trouble: status.and_then(pod::trouble),
         server: Server::Unasked,
     }
 }

@@ -52,6 +52,7 @@ pub fn server(reply: Option<&Result<SqlReply, Unreachable>>, now: u64) -> Server
     match reply {
         None => Server::Unasked,
         Some(Err(silence)) if silence.why.contains(OFFLINE) => Server::Offline,
+        Some(Err(refusal)) if refusal.answered => Server::Refuses(refusal.why.clone()),
         Some(Err(silence)) => Server::Silent(silence.since),
         Some(Ok(reply)) => match view(reply, now) {
             Some(view) => Server::Answers(Box::new(view)),

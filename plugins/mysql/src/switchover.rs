@@ -28,6 +28,12 @@ pub fn begin(
         follow_annotation(view, decision);
         return decision.note("SwitchoverDone", format!("{pod} is the primary already"));
     }
+    let pods = wish.pods();
+    if let Some(pod) = asked.as_ref().filter(|pod| !pods.contains(pod)) {
+        follow_annotation(view, decision);
+        let text = format!("{pod} is not one of {}: nothing is done", pods.join(", "));
+        return decision.warn("SwitchoverRefused", text);
+    }
     // A hand-over does not start while anything else is being done to replicas.
     let is_calm =
         decision.record.retiring.is_none() && !matches!(decision.state, State::Cloning(_));
@@ -309,6 +315,15 @@ mod tests {
             decision.pending.unwrap().contains("my-database-1")
                 || matches!(decision.state, State::Degraded(_))
         );
+    }
+
+    #[test]
+    fn a_pod_that_is_none_of_its_own_is_refused_once() {
+        let mut scene = asked("my-database-9");
+        let decision = scene.step();
+        assert!(decision.reasons().contains(&"SwitchoverRefused"));
+        assert_eq!(decision.record.intent, None);
+        assert!(!scene.decide().reasons().contains(&"SwitchoverRefused"));
     }
 
     #[test]

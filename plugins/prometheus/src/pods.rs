@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use serde::Deserialize;
 use windlass_sdk::wire::{HttpTarget, PodPort};
-use windlass_sdk::{Context, Error, Partial, Query};
+use windlass_sdk::{Context, Error, Partial, Query, pod};
 
 use crate::names::{Names, REVISION};
 use crate::workload::STATUS_PORT;
@@ -24,6 +24,8 @@ pub struct Seen {
     pub name: String,
     /// Its metadata and status.
     pub object: Partial<Pod, PodStatus>,
+    /// What keeps it from running, as its status tells.
+    pub trouble: Option<String>,
     /// What its sidecar said.
     pub told: Result<Told, String>,
 }
@@ -53,6 +55,7 @@ pub fn ask(cx: &Context<'_>, names: &Names) -> Result<Pods, Error> {
     for (told, object) in answers {
         list.push(Seen {
             name: object.metadata.name.clone().unwrap_or_default(),
+            trouble: object.status.as_ref().and_then(pod::trouble),
             told: told?,
             object,
         });

@@ -109,7 +109,10 @@ fn available(conditions: &mut Conditions, of: &Findings<'_>, shard: &ShardStatus
         .list
         .iter()
         .filter(|pod| !pod.is_ready())
-        .map(|pod| format!("{} is not ready", pod.name));
+        .map(|pod| match &pod.trouble {
+            Some(trouble) => format!("{} {trouble}", pod.name),
+            None => format!("{} is not ready", pod.name),
+        });
     conditions.set(
         "Available",
         status,

@@ -53,7 +53,8 @@ fn resume(wish: &Wish<'_>, view: &View, name: &str, epoch: i64, decision: &mut D
         .and_then(|pod| Some((pod, pod.staying()?)));
     let Some((pod, server)) = found.filter(|(_, server)| server.is_whole()) else {
         decision.state = State::Forming(format!(
-            "{name}, whose volume holds the newest data, does not answer yet"
+            "{name}, whose volume holds the newest data, does not answer yet{}",
+            view.trouble(name)
         ));
         return;
     };
@@ -91,7 +92,8 @@ fn begin(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
     if let Some((pod, _)) = unread {
         decision.state = match wish.pods().contains(pod) {
             true => State::Forming(format!(
-                "{pod}, whose volume is older than this Redis, does not answer yet"
+                "{pod}, whose volume is older than this Redis, does not answer yet{}",
+                view.trouble(pod)
             )),
             false => State::Stuck(unmarked(pod)),
         };
@@ -100,10 +102,9 @@ fn begin(wish: &Wish<'_>, view: &View, decision: &mut Decision) {
     let first = view.pods.get(&wish.names.first_primary());
     let ready = first.and_then(|pod| Some((pod, pod.staying()?)));
     let Some((pod, server)) = ready.filter(|(_, server)| server.is_whole()) else {
-        decision.state = State::Forming(format!(
-            "{} does not answer yet",
-            wish.names.first_primary()
-        ));
+        let first = wish.names.first_primary();
+        let trouble = view.trouble(&first);
+        decision.state = State::Forming(format!("{first} does not answer yet{trouble}"));
         return;
     };
     decision.crown(view, pod, server, Vec::new());

@@ -71,6 +71,11 @@ pub fn health<'v>(wish: &Wish<'_>, view: &'v View, primary: &Primary) -> Health<
         Server::Answers(server) if server.run_id != primary.run_id => Health::Lost(Loss::Restarted),
         Server::Answers(server) if server.is_primary() => Health::Serving(server),
         Server::Answers(server) => Health::Idle(server),
+        Server::Refuses(why) => Health::Doubtful(format!(
+            "{} runs, but does not let the operator in: {why}. A server keeps the passwords that it was started with: \
+             if the Secret with them was made anew, delete the Pods of this Redis, replicas first",
+            primary.pod
+        )),
         Server::Silent(since) => silence(wish, view, primary, pod, *since),
         Server::Unasked => silence(wish, view, primary, pod, missed_since(view, primary)),
     }
@@ -180,6 +185,24 @@ mod tests {
         let decision = scene.decide();
         assert_eq!(decision.primary(), MASTER);
         assert!(matches!(decision.state, State::Doubtful(_)));
+    }
+
+    #[test]
+    fn a_primary_that_does_not_let_the_operator_in_is_not_lost() {
+        let mut scene = Scene::healthy();
+        scene.view.record.missed_since = Some(NOW - 300_000);
+        for pod in [MASTER, R0, R1] {
+            scene.pod(pod).server = Server::Refuses("WRONGPASS".into());
+        }
+        let decision = scene.decide();
+        assert_eq!(decision.primary(), MASTER);
+        let State::Doubtful(why) = decision.state else {
+            panic!("{:?}", decision.state);
+        };
+        assert!(
+            why.contains("WRONGPASS") && why.contains("delete the Pods"),
+            "{why}"
+        );
     }
 
     #[test]

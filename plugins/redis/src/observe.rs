@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::{ContainerStatus, PersistentVolumeClaim, Pod, PodStatus};
-use windlass_sdk::Partial;
 use windlass_sdk::redis::{Info, RedisReplies, RedisReply};
 use windlass_sdk::wire::Unreachable;
+use windlass_sdk::{Partial, pod};
 
 use crate::names::{AOF, EPOCH, Names, Role};
 use crate::status::Record;
@@ -54,6 +54,8 @@ pub struct PodView {
     pub running_since: Option<u64>,
     /// It was made from an older template than its set's.
     pub outdated: bool,
+    /// What keeps it from running, as its status tells.
+    pub trouble: Option<String>,
     /// What its Redis says.
     pub server: Server,
 }
@@ -66,6 +68,8 @@ pub enum Server {
     Unasked,
     /// It did not answer since then, in milliseconds.
     Silent(u64),
+    /// It runs, and does not let the operator in: why.
+    Refuses(String),
     /// It answered.
     Answers(Box<ServerView>),
 }
@@ -165,6 +169,13 @@ impl View {
         self.pods.get(pod)?.answering()
     }
 
+    /// What keeps this Pod from running, in brackets; empty where nothing is known to.
+    #[must_use]
+    pub fn trouble(&self, pod: &str) -> String {
+        let trouble = self.pods.get(pod).and_then(|pod| pod.trouble.as_ref());
+        trouble.map_or_else(String::new, |trouble| format!(" (its Pod {trouble})"))
+    }
+
     /// Pods other than this one.
     pub fn others<'v, 'n>(
         &'v self,
@@ -180,7 +191,7 @@ impl PodView {
     pub fn answering(&self) -> Option<&ServerView> {
         match &self.server {
             Server::Answers(server) => Some(server),
-            Server::Unasked | Server::Silent(_) => None,
+            Server::Unasked | Server::Silent(_) | Server::Refuses(_) => None,
         }
     }
 
@@ -289,6 +300,7 @@ fn pod_view(pod: &SeenPod, sets: &[SeenSet]) -> PodView {
         ready: container.is_some_and(|container| container.ready),
         running_since: container.and_then(running_since),
         outdated: outdated(pod, sets),
+        trouble: status.and_then(pod::trouble),
         server: Server::Unasked,
     }
 }
@@ -334,6 +346,7 @@ fn outdated(pod: &SeenPod, sets: &[SeenSet]) -> bool {
 fn server(reply: Option<&Result<RedisReply, Unreachable>>, now: u64) -> Server {
     match reply {
         None => Server::Unasked,
+        Some(Err(refusal)) if refusal.answered => Server::Refuses(refusal.why.clone()),
         Some(Err(silence)) => Server::Silent(silence.since),
         Some(Ok(reply)) if reply.info("server").get("run_id").is_none() => Server::Silent(now),
         Some(Ok(reply)) => Server::Answers(Box::new(server_view(reply))),

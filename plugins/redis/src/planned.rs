@@ -237,8 +237,9 @@ fn await_replicas(wish: &Wish<'_>, view: &View, primary: &Primary, decision: &mu
         .find(|name| **name != primary.pod && !in_sync(name));
     if let Some(name) = missing {
         decision.wait_for(format!(
-            "{name} does not follow {} closely yet",
-            primary.pod
+            "{name} does not follow {} closely yet{}",
+            primary.pod,
+            view.trouble(name)
         ));
     } else if let Some(pod) = view.pods.keys().find(|pod| wish.leaves(pod)) {
         decision.wait_for(format!("{pod} leaves"));

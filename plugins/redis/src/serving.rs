@@ -110,7 +110,7 @@ fn stays(view: &View, primary: &Primary, server: &ServerView, member: &Member) -
         Server::Answers(run) => {
             run.run_id == member.run_id && view.now < primary.since + YOUNG && !run.is_primary()
         }
-        Server::Silent(_) | Server::Unasked => is_fed(pod, server),
+        Server::Silent(_) | Server::Unasked | Server::Refuses(_) => is_fed(pod, server),
     }
 }
 

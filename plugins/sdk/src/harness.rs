@@ -286,6 +286,7 @@ fn told(answered: Option<Result<Vec<Value>, Unreachable>>) -> Answer {
 fn nobody() -> Unreachable {
     Unreachable {
         why: "connection refused".to_owned(),
+        answered: false,
         since: 0,
     }
 }

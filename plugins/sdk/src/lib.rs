@@ -26,6 +26,7 @@ pub mod name;
 mod objects;
 mod partial;
 mod plan;
+pub mod pod;
 pub mod quantity;
 pub mod redis;
 mod requirement;

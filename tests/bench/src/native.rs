@@ -71,6 +71,7 @@ fn fact(fact: host::Fact) -> guest::Fact {
         }),
         host::Answer::Unreachable(silent) => guest::Answer::Unreachable(guest::Unreachable {
             why: silent.why,
+            answered: silent.answered,
             since: silent.since,
         }),
         host::Answer::Refused(grant) => guest::Answer::Refused(grant),

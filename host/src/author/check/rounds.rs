@@ -337,6 +337,7 @@ fn nothing(question: &Question, since: u64) -> Answer {
         Question::Redis(_) | Question::Sql(_) | Question::Http(_) => {
             Answer::Unreachable(Unreachable {
                 why: "nobody answers in a trial".into(),
+                answered: false,
                 since,
             })
         }

@@ -206,6 +206,7 @@ impl World {
                 let since = *self.silent_since.entry(name.clone()).or_insert(self.now);
                 let silence = Unreachable {
                     why: "timed out".into(),
+                    answered: false,
                     since,
                 };
                 harness = harness.sql(&name, move |_| Err(silence.clone()));

@@ -69,6 +69,6 @@ pub(crate) fn in_cluster<'a>(
     ]);
     let install = Stage::new(INSTALL, |log| objects::install(workplace, cluster, log))
         .needs(&[IMAGE, up])
-        .advice("look at `cargo xtask kubectl -- -n windlass-system get pods,events`");
+        .advice("look at `cargo xtask kubectl -- -n windlass-system get pods,events` and at `… describe plugins`");
     [image, install]
 }

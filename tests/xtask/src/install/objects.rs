@@ -28,16 +28,24 @@ pub(super) fn install(workplace: &Workplace, cluster: &dyn Cluster, log: &Log) -
     let mut wait = cluster.kubectl()?;
     wait.args(["rollout", "status", DEPLOYMENT, "--namespace", NAMESPACE]);
     log.run(wait.args(["--timeout", "10m"]))?;
-    let mut wait = cluster.kubectl()?;
-    log.run(wait.args([
-        "wait",
-        "plugins",
-        "--all",
-        "--for",
-        "condition=Serving",
-        "--timeout",
-        "5m",
-    ]))
+    wait_for_plugins(cluster, log)
+}
+
+/// kubectl names all that it did not come to, also those that are well: each is waited for by itself.
+fn wait_for_plugins(cluster: &dyn Cluster, log: &Log) -> Result<()> {
+    let mut list = cluster.kubectl()?;
+    let plugins = command::capture(list.args(["get", "plugins", "--output", "name"]))?;
+    for plugin in plugins.lines() {
+        let mut wait = cluster.kubectl()?;
+        wait.args(["wait", plugin, "--for", "condition=Serving"]);
+        let served = log.run(wait.args(["--timeout", "5m"]));
+        if served.is_err() {
+            let mut describe = cluster.kubectl()?;
+            log.run(describe.args(["describe", plugin]))?;
+        }
+        served?;
+    }
+    Ok(())
 }
 
 /// Applies the plugins that ship with the host, once their own kind is served.

@@ -34,8 +34,9 @@ export class Invalid extends Error {
 
 /** A target that did not answer. It is a fact, not a failure: `answer()` returns it. */
 export class Unreachable {
-  constructor(why, since) {
+  constructor(why, answered, since) {
     this.why = why;
+    this.answered = answered;
     this.since = since;
   }
 }
@@ -169,7 +170,7 @@ function splitKind(kind) {
 /** The value of an answer; without the grant there is none. */
 function told({ tag, val }) {
   if (tag === "refused") throw new Transient(`the grant ${val} is missing: add it to the Plugin's spec.grants`);
-  if (tag === "unreachable") return new Unreachable(val.why, Number(val.since));
+  if (tag === "unreachable") return new Unreachable(val.why, val.answered, Number(val.since));
   return val;
 }
 

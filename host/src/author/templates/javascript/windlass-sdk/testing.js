@@ -35,6 +35,6 @@ function look({ tag, val }, objects) {
     case "object":
       return { tag, val: found && JSON.stringify(found) };
     default:
-      return { tag: "unreachable", val: { why: "nobody answers in a test", since: 0n } };
+      return { tag: "unreachable", val: { why: "nobody answers in a test", answered: false, since: 0n } };
   }
 }

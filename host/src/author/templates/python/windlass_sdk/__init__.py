@@ -50,8 +50,9 @@ class NotYet(Exception):
 class Unreachable(Exception):
     """A target that did not answer. It is a fact, not a failure: `answer()` returns it, it is never raised."""
 
-    def __init__(self, why: str, since: int):
+    def __init__(self, why: str, answered: bool, since: int):
         super().__init__(why)
+        self.answered = answered
         self.since = since
 
 
@@ -164,7 +165,7 @@ def _told(answer):
         case "Answer_Refused":
             raise Transient(f"the grant {answer.value} is missing: add it to the Plugin's spec.grants")
         case "Answer_Unreachable":
-            return Unreachable(answer.value.why, answer.value.since)
+            return Unreachable(answer.value.why, answer.value.answered, answer.value.since)
         case _:
             return answer.value
 

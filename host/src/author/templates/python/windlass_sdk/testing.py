@@ -29,7 +29,7 @@ def _look(question: wire.Question, objects) -> wire.Answer:
             found = [it for it in objects if _is_of(it, reference) and it["metadata"]["name"] == reference.name]
             return wire.Answer_Object(json.dumps(found[0]) if found else None)
         case _:
-            return wire.Answer_Unreachable(wire.Unreachable("nobody answers in a test", 0))
+            return wire.Answer_Unreachable(wire.Unreachable("nobody answers in a test", False, 0))
 
 
 def _is_of(object: dict, wanted) -> bool:

@@ -142,6 +142,7 @@ class Reply:
 @dataclass(frozen=True)
 class Unreachable:
     why: str
+    answered: bool
     since: int
 
 
