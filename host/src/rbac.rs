@@ -177,7 +177,6 @@ fn host_rules() -> Rules {
         "customresourcedefinitions",
         &["get"],
     );
-    rules.allow("events.k8s.io", "events", &["create", "patch"]);
     rules.allow("", "events", &["create", "patch"]);
     rules.allow("", "namespaces", WATCH);
     rules.allow(

@@ -1,5 +1,9 @@
 //! Writes Events: what people should read about an object.
 //!
+//! They are Events of `v1`, not of `events.k8s.io/v1`: kubectl sorts what `describe` shows by `lastTimestamp`, which the
+//! API server lets nobody set there (https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1).
+//! Within a second the order is that of their names, so a name begins with the time.
+//!
 //! Guarantees: an Event that says the same again is counted on the first one, not written anew; an object gets at most
 //! [`BURST`] at once and one each [`REFILL`] after that; texts are cut and masked. An Event that cannot be written is
 //! logged and given up: it fails no round.
@@ -7,9 +11,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::events::v1::{Event as Written, EventSeries};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::api::core::v1::{Event as Written, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -106,11 +110,8 @@ impl Recorder {
                     .map(drop)
             }
             Verdict::Again(Series { name, count }) => {
-                let series = EventSeries {
-                    count,
-                    last_observed_time: micro(now),
-                };
-                let patch = Patch::Merge(json!({ "series": series }));
+                let last = Time(timestamp(now));
+                let patch = Patch::Merge(json!({"count": count, "lastTimestamp": last}));
                 asked(
                     "count an Event",
                     api.patch(&name, &PatchParams::default(), &patch),
@@ -138,6 +139,7 @@ impl Recorder {
         event: &Event,
         note: &str,
     ) -> Written {
+        let now = timestamp(self.clock.now());
         Written {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
@@ -145,12 +147,19 @@ impl Recorder {
                 ..ObjectMeta::default()
             },
             action: Some(ACTION.into()),
-            event_time: Some(micro(self.clock.now())),
-            note: Some(note.to_owned()),
+            count: Some(1),
+            event_time: Some(MicroTime(now)),
+            first_timestamp: Some(Time(now)),
+            last_timestamp: Some(Time(now)),
+            involved_object: regarding,
+            message: Some(note.to_owned()),
             reason: Some(event.reason.clone()),
-            regarding: Some(regarding),
-            reporting_controller: Some(FIELD_MANAGER.into()),
+            reporting_component: Some(FIELD_MANAGER.into()),
             reporting_instance: Some(self.instance.to_string()),
+            source: Some(EventSource {
+                component: Some(FIELD_MANAGER.into()),
+                host: None,
+            }),
             type_: Some(match event.severity {
                 Severity::Normal => "Normal".into(),
                 Severity::Warning => "Warning".into(),
@@ -191,7 +200,7 @@ impl Recorder {
     }
 }
 
-/// The same for Events that say the same: the object's name and a digest of the rest.
+/// The same for Events that say the same: the object's name, and a digest of the rest.
 fn name(regarding: &ObjectReference, event: &Event, note: &str) -> String {
     let about = regarding.name.as_deref().unwrap_or_default();
     let mut hash = Sha256::new();
@@ -211,7 +220,7 @@ fn name(regarding: &ObjectReference, event: &Event, note: &str) -> String {
     format!("{about}.{digest}")
 }
 
-fn micro(millis: u64) -> MicroTime {
+fn timestamp(millis: u64) -> Timestamp {
     let millis = i64::try_from(millis).unwrap_or(i64::MAX);
-    MicroTime(k8s_openapi::jiff::Timestamp::from_millisecond(millis).unwrap_or_default())
+    Timestamp::from_millisecond(millis).unwrap_or_default()
 }

@@ -62,7 +62,8 @@ impl Ration {
         if !self.spend(now) {
             return Verdict::TooMany;
         }
-        let unique = format!("{name}{now:x}");
+        let (about, digest) = name.rsplit_once('.').unwrap_or((name, ""));
+        let unique = format!("{about}.{now:x}{digest}");
         let series = Series {
             name: unique.clone(),
             count: 1,

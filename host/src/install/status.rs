@@ -6,6 +6,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::controllers::Controller;
+use crate::object::Kind;
 use crate::oci::Digest;
 
 /// The longest message of a condition: parts come from registries and plugins.
@@ -57,6 +59,31 @@ pub struct PluginStatus {
     /// How far it came: Fetched, Verified, Compiled, Granted, Serving.
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub conditions: Vec<Condition>,
+}
+
+impl PluginStatus {
+    /// Takes in what this controller serves, and how its plugin behaves.
+    pub(super) fn describe(&mut self, controller: &Controller) {
+        let reconciler = controller.reconciler();
+        let (description, spec) = (reconciler.plugin().description(), reconciler.spec());
+        let asks = description.asks();
+        let missing = spec.grants.missing(&asks);
+        self.version = Some(description.version.to_string());
+        self.purpose = Some(description.purpose.clone()).filter(|purpose| !purpose.is_empty());
+        let kinds = description.kinds();
+        let names: BTreeSet<_> = kinds.iter().map(|kind| kind.kind.as_str()).collect();
+        self.kind_names = Some(names.into_iter().collect::<Vec<_>>().join(","));
+        self.kinds = kinds.iter().map(Kind::qualified).collect();
+        self.objects = Some(reconciler.objects().len());
+        self.missing_grants = missing.into_iter().map(ToString::to_string).collect();
+        self.unasked_grants = unasked(&spec.grants, &asks);
+        let faults = reconciler.faults();
+        let counts = faults.counts().iter();
+        self.faults = counts
+            .map(|(reason, count)| ((*reason).to_owned(), *count))
+            .collect();
+        self.last_fault = faults.last().map(|text| text.chars().take(1024).collect());
+    }
 }
 
 /// The conditions, in the order of a plugin's way.
@@ -185,7 +212,7 @@ impl Report {
 }
 
 /// Grants of `granted` that `asked` does not name.
-pub(super) fn unasked(
+fn unasked(
     granted: &crate::plugin::Grants,
     asked: &crate::plugin::Grants,
 ) -> Vec<String> {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use super::admit::{self, NotSwitched, names};
 use super::removal;
-use super::status::{PluginStatus, Report, Step, unasked};
+use super::status::{PluginStatus, Report, Step};
 use super::teller::Teller;
 use super::unserved::{self, Scope};
 use super::{AcquireError, Acquired, Shared, Shown, plugins};
@@ -483,7 +483,7 @@ impl Worker {
             ..PluginStatus::default()
         };
         match self.controller() {
-            Some(controller) => describe(&mut status, &controller),
+            Some(controller) => status.describe(&controller),
             // They tell whose objects have to hear of it, also after the host starts again.
             None => {
                 status.kinds = before.kinds.clone();
@@ -556,28 +556,6 @@ impl Shared {
             }
         }
     }
-}
-
-fn describe(status: &mut PluginStatus, controller: &Controller) {
-    let reconciler = controller.reconciler();
-    let (description, spec) = (reconciler.plugin().description(), reconciler.spec());
-    let asks = description.asks();
-    let missing = spec.grants.missing(&asks);
-    status.version = Some(description.version.to_string());
-    status.purpose = Some(description.purpose.clone()).filter(|purpose| !purpose.is_empty());
-    let kinds = description.kinds();
-    let names: BTreeSet<_> = kinds.iter().map(|kind| kind.kind.as_str()).collect();
-    status.kind_names = Some(names.into_iter().collect::<Vec<_>>().join(","));
-    status.kinds = kinds.iter().map(Kind::qualified).collect();
-    status.objects = Some(reconciler.objects().len());
-    status.missing_grants = missing.into_iter().map(ToString::to_string).collect();
-    status.unasked_grants = unasked(&spec.grants, &asks);
-    let faults = reconciler.faults();
-    let counts = faults.counts().iter();
-    status.faults = counts
-        .map(|(reason, count)| ((*reason).to_owned(), *count))
-        .collect();
-    status.last_fault = faults.last().map(|text| text.chars().take(1024).collect());
 }
 
 fn spec_of(plugin: &DynamicObject) -> serde_json::Result<PluginSpec> {

@@ -87,7 +87,7 @@ pub(crate) struct KubectlOptions {
     #[command(flatten)]
     pub(crate) cluster_name: ClusterName,
     /// What kubectl is given.
-    #[arg(last = true)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
 }
 
@@ -197,6 +197,21 @@ mod tests {
         let line = one_line(&error.to_string());
         assert!(line.contains("'upp'"), "{line}");
         assert_eq!(line.lines().count(), 1);
+    }
+
+    #[test]
+    fn kubectl_is_given_its_arguments_as_they_are() {
+        for line in [
+            "xtask kubectl --name dev-2 get pods -A",
+            "xtask kubectl --name dev-2 -- get pods -A",
+        ] {
+            let parsed = Arguments::try_parse_from(line.split(' ')).unwrap();
+            let Verb::Kubectl(options) = parsed.verb else {
+                panic!("{:?}", parsed.verb);
+            };
+            assert_eq!(options.cluster_name.name, "dev-2");
+            assert_eq!(options.arguments, ["get", "pods", "-A"]);
+        }
     }
 
     #[test]

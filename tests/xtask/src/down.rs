@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use crate::args::DownOptions;
 use crate::bench::BENCH_CONTROL_PLANE;
 use crate::cluster::{self, Local};
+use crate::kubeconfig;
 use crate::stage::{self, Progress, Stage};
 use crate::workplace::Workplace;
 
@@ -33,7 +34,11 @@ const CACHES: [&str; 9] = [
 /// Takes down the named cluster and what a broken test run left; empties the caches when asked.
 pub(crate) fn run(workplace: &Workplace, options: &DownOptions) -> Result<()> {
     let logs = workplace.fresh_logs("down")?;
-    let mut clusters = cluster::candidates(workplace, &options.cluster_name.name);
+    let name = &options.cluster_name.name;
+    if matches!(kubeconfig::find(workplace, name), Ok(None)) {
+        println!("no cluster `{name}` is running: what a broken one left is removed");
+    }
+    let mut clusters = cluster::candidates(workplace, name);
     clusters.extend(cluster::candidates(workplace, TEST_CLUSTER));
     if Local::is_built(workplace) {
         for plane in [TEST_CONTROL_PLANE, BENCH_CONTROL_PLANE] {

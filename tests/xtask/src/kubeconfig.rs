@@ -28,10 +28,20 @@ pub(crate) fn kubectl(workplace: &Workplace, options: &KubectlOptions) -> Result
 }
 
 fn running(workplace: &Workplace, name: &str) -> Result<Box<dyn Cluster>> {
-    for cluster in cluster::candidates(workplace, name) {
-        if cluster.kubeconfig()?.is_some() {
-            return Ok(cluster);
+    match find(workplace, name)? {
+        Some(cluster) => Ok(cluster),
+        None => {
+            bail!("no cluster `{name}` is running: start it with `cargo xtask up --name {name}`")
         }
     }
-    bail!("no cluster `{name}` is running: start one with `cargo xtask up`")
+}
+
+/// The cluster of this name, if it runs.
+pub(crate) fn find(workplace: &Workplace, name: &str) -> Result<Option<Box<dyn Cluster>>> {
+    for cluster in cluster::candidates(workplace, name) {
+        if cluster.kubeconfig()?.is_some() {
+            return Ok(Some(cluster));
+        }
+    }
+    Ok(None)
 }

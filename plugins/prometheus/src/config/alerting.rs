@@ -138,7 +138,7 @@ fn api_version(of: &Setting<'_>, server: &Alertmanager) -> Option<String> {
 fn relabelings(of: &Setting<'_>, server: &Alertmanager) -> Vec<Map> {
     let port = match &server.port {
         Port::Name(name) if !name.is_empty() => Some(keep(
-            &format!("__meta_kubernetes_{}_port_name", singular(of)),
+            format!("__meta_kubernetes_{}_port_name", singular(of)),
             name,
         )),
         Port::Number(number) if *number != 0 => Some(keep(

@@ -167,7 +167,7 @@ fn relabelings(of: &Setting<'_>, monitor: &Monitor<'_>, endpoint: &PodEndpoint) 
     if !spec.job_label.is_empty() {
         let label = sanitized(&spec.job_label);
         list.push(copy_filled(
-            &format!("__meta_kubernetes_pod_label_{label}"),
+            format!("__meta_kubernetes_pod_label_{label}"),
             "job",
         ));
     }

@@ -175,7 +175,7 @@ fn relabelings(of: &Setting<'_>, monitor: &Monitor<'_>, endpoint: &ServiceEndpoi
     if !spec.job_label.is_empty() {
         let label = super::relabel::sanitized(&spec.job_label);
         list.push(copy_filled(
-            &format!("__meta_kubernetes_service_label_{label}"),
+            format!("__meta_kubernetes_service_label_{label}"),
             "job",
         ));
     }

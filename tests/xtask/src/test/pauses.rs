@@ -42,6 +42,9 @@ impl Pauses {
     }
 }
 
+/// Stands above the stories.
+const HEADING: &str = "writes stopped for";
+
 /// A table of the stories that happened several times; nothing where none did.
 impl fmt::Display for Pauses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,11 +58,11 @@ impl fmt::Display for Pauses {
             return Ok(());
         }
         let widest = stories.keys().map(|story| story.len()).max();
-        let width = widest.unwrap_or_default();
+        let width = widest.unwrap_or_default().max(HEADING.len());
         writeln!(
             f,
             "{:<width$}  {:>4}  {:>8}  {:>8}  lost of acknowledged",
-            "writes stopped for", "runs", "median", "worst"
+            HEADING, "runs", "median", "worst"
         )?;
         for (story, pauses) in stories {
             let mut seconds: Vec<f64> = pauses.iter().map(|pause| pause.seconds).collect();
