@@ -212,10 +212,7 @@ impl Report {
 }
 
 /// Grants of `granted` that `asked` does not name.
-fn unasked(
-    granted: &crate::plugin::Grants,
-    asked: &crate::plugin::Grants,
-) -> Vec<String> {
+fn unasked(granted: &crate::plugin::Grants, asked: &crate::plugin::Grants) -> Vec<String> {
     let asked: BTreeSet<_> = asked.iter().collect();
     let unasked = granted.iter().filter(|grant| !asked.contains(grant));
     unasked.map(ToString::to_string).collect()

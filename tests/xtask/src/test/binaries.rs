@@ -119,7 +119,7 @@ impl TestBinary {
         command.args(arguments).envs(environment.iter().copied());
         let output = log.capture(&mut command)?;
         log.note(&output.text)?;
-        let tally = Tally::from_rust(&output.text).or_failed(output.succeeded);
+        let tally = Tally::from_program(&output.text).or_failed(output.succeeded);
         Ok((tally, output.text))
     }
 

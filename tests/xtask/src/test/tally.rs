@@ -35,6 +35,16 @@ impl Tally {
             .sum()
     }
 
+    /// Reads the last `test result:` line: what tests print themselves may hold others.
+    pub(crate) fn from_program(output: &str) -> Self {
+        output
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("test result: "))
+            .map(result_line)
+            .unwrap_or_default()
+    }
+
     /// Reads the events of `go test -json`. A package that fails without a failed test (it did
     /// not compile, or its vetting failed) counts as one failure.
     pub(crate) fn from_go(output: &str) -> Self {
@@ -179,6 +189,16 @@ mod tests {
                 skipped: 1
             }
         );
+    }
+
+    #[test]
+    fn results_that_a_test_prints_are_not_the_programs() {
+        let output = "successes:\n\
+            test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+            test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
+        let tally = Tally::from_program(output);
+        assert_eq!((tally.passed, tally.skipped), (2, 1));
+        assert_eq!(Tally::from_program("killed"), Tally::default());
     }
 
     #[test]
